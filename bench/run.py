@@ -132,6 +132,21 @@ def rows(rounds: int) -> list[dict[str, object]]:
     return [{"benchmark": "rows", **result}]
 
 
+def callables(rounds: int) -> list[dict[str, object]]:
+    """Rows through Python functions; bench/callables.py takes them in turn by itself."""
+    command = (sys.executable, HERE / "callables.py", "--json", "--repeat", str(rounds))
+    result = run_peer("callables", (*command, "--tokenizer", corpora.gpt2()))
+    rates, first = result["rows_per_second"], result["first_batch_s"]
+    assert isinstance(rates, dict)
+    assert isinstance(first, dict)
+    print("\nrows through Python functions")
+    for name, rate in rates.items():
+        print(f"  {name:34s} {rate:12,.0f} rows/s")
+    for name, seconds in first.items():
+        print(f"  {name}, 10 ms a row: first batch of 32 after {seconds:.2f} s (asked for: 0.7)")
+    return [{"benchmark": "callables", **result}]
+
+
 def array_record(rounds: int) -> list[dict[str, object]]:
     """ArrayRecord files and Grain's pipelines; bench/grain_records.py alternates by itself."""
     command = (sys.executable, HERE / "grain_records.py", "--json", "--repeat", str(rounds))
@@ -172,6 +187,7 @@ def main() -> None:
     names = [
         *BENCHMARKS,
         "rows",
+        "callables",
         "packing",
         "streams",
         "tokenizer",
@@ -197,6 +213,8 @@ def main() -> None:
     for name in arguments.names or names:
         if name == "rows":
             results += rows(arguments.rounds)
+        elif name == "callables":
+            results += callables(arguments.rounds)
         elif name == "packing":
             results += packing.packing(arguments.rounds)
         elif name == "streams":

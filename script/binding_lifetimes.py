@@ -19,6 +19,7 @@ HOLDERS = {
     "engine_gil.h": "WithoutGil holds what is in use on the stack",
     "json_values.cc": "json.loads, and keys of dicts",
     "rows.cc": "names of columns, and values made of Arrow's",
+    "rows_from_python.cc": "names of columns",
     "huggingface_encoder.h": "a Tokenizer made of JSON, which refers to no object of Python's",
     "fsspec_store.cc": "FsspecFiles made of JSON",
 }

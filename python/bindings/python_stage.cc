@@ -199,20 +199,26 @@ class PythonStage : public Stage {
     return batch;
   }
 
+  /// The columns of rows up to one that cannot be held, whose error comes after them.
   Result<Batch> FromRows(const nb::list& rows) {
-    Batch batch;
-    int64_t bad = 0;
-    auto made = RowsFromPython(rows, source_->columns, &bad);
-    if (!made.ok()) {
-      if (!made.status().IsTypeError() && !made.status().IsInvalid()) return made.status();
-      pending_ =
-          RowError({refs_[shard_], row_ + bad, -1}, made.status().message(), made.status().code());
-      if (bad == 0) return pending_;
-      const nb::object before = nb::steal(PyList_GetSlice(rows.ptr(), 0, bad));
-      if (!before.is_valid()) throw nb::python_error();
-      made = RowsFromPython(before, source_->columns);
+    RowColumns columns(source_->columns);
+    Status bad;
+    for (nb::handle row : rows) {
+      bad = columns.Append(row);
+      if (!bad.ok()) break;
     }
-    ARROW_ASSIGN_OR_RAISE(batch.rows, std::move(made));
+    Batch batch;
+    if (bad.ok()) {
+      ARROW_ASSIGN_OR_RAISE(batch.rows, columns.Finish());
+    } else {
+      if (!bad.IsTypeError() && !bad.IsInvalid()) return bad;
+      const int64_t before = columns.num_rows();
+      pending_ = RowError({refs_[shard_], row_ + before, -1}, bad.message(), bad.code());
+      if (before == 0) return pending_;
+      RowColumns good(source_->columns);
+      for (int64_t i = 0; i < before; ++i) ARROW_RETURN_NOT_OK(good.Append(rows[i]));
+      ARROW_ASSIGN_OR_RAISE(batch.rows, good.Finish());
+    }
     batch.addresses = Addresses(refs_[shard_], row_, batch.rows->num_rows());
     return batch;
   }

@@ -41,12 +41,28 @@ class RowConverter {
 
 nb::list RowsToPython(const Batch& batch);
 
-/// Dicts as columns: utf8 for kText, list<int32> for kTokens, JSON text for kAny, the one column
-/// kRowColumn for all columns. numpy's scalars and arrays are taken as numbers and lists. A value
-/// that cannot be held is a TypeError that names the column, its type and the row; `bad_row`, if
-/// given, receives its index.
-Result<std::shared_ptr<arrow::RecordBatch>> RowsFromPython(nb::handle rows, const Columns& columns,
-                                                           int64_t* bad_row = nullptr);
+/// Makes columns of dicts, a row at a time: utf8 for kText, list<int32> for kTokens, JSON text for
+/// kAny, the one column kRowColumn for all columns. numpy's scalars and arrays are taken as numbers
+/// and lists.
+class RowColumns {
+ public:
+  explicit RowColumns(const Columns& columns);
+  ~RowColumns();
+
+  /// Adds a row. TypeError, or Invalid, for what cannot be held, naming the column and the type:
+  /// the columns are of no more use then.
+  Status Append(nb::handle row);
+
+  /// Rows that were added since Finish().
+  int64_t num_rows() const;
+
+  /// The columns of these rows; the next row begins new ones.
+  Result<std::shared_ptr<arrow::RecordBatch>> Finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 /// {"name": "any" | "text" | "tokens"}, or None for all columns.
 Columns ColumnsFromPython(nb::handle columns);

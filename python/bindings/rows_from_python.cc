@@ -3,11 +3,17 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "easydata/json/json_column.h"
 #include "easydata/json/json_text.h"
+#include "easydata/source/json_rows.h"
 #include "python_text.h"
 #include "rows.h"
 
@@ -17,6 +23,46 @@ namespace {
 constexpr int kMaxRowDepth = 1000;
 
 std::string TypeName(PyObject* value) { return Py_TYPE(value)->tp_name; }
+
+void AppendInteger(long long number, std::string* out) {
+  char digits[24];
+  out->append(digits, std::to_chars(digits, std::end(digits), number).ptr);
+}
+
+/// As repr() has it: the fewest digits that read back as the number.
+void AppendFloatRepr(double number, std::string* out) {
+  char text[32];
+  const char* const end =
+      std::to_chars(text, std::end(text), number, std::chars_format::scientific).ptr;
+  // [-]d[.ddd]e±dd
+  const char* digits = text;
+  if (*digits == '-') out->push_back(*digits++);
+  const char* const e = std::find(digits, end, 'e');
+  int exponent = 0;
+  std::from_chars(e + (e[1] == '+' ? 2 : 1), end, exponent);
+  if (exponent < -4 || exponent >= 16) {
+    out->append(digits, end);
+    return;
+  }
+  const char* const rest = std::min(digits + 2, e);  // behind the point
+  const int more = static_cast<int>(e - rest);
+  if (exponent < 0) {
+    *out += "0.";
+    out->append(-exponent - 1, '0');
+    out->push_back(*digits);
+    out->append(rest, e);
+    return;
+  }
+  out->push_back(*digits);
+  out->append(rest, std::min(more, exponent));
+  out->append(std::max(exponent - more, 0), '0');
+  out->push_back('.');
+  if (more > exponent) {
+    out->append(rest + exponent, e);
+  } else {
+    out->push_back('0');
+  }
+}
 
 Status FetchError() {
   nb::python_error error;
@@ -91,7 +137,7 @@ Status AppendValue(PyObject* value, int depth, std::string* out) {
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow == 0) {
-      *out += std::to_string(number);
+      AppendInteger(number, out);
       return Status::OK();
     }
     nb::object text = nb::steal(PyLong_Type.tp_repr(value));
@@ -103,10 +149,7 @@ Status AppendValue(PyObject* value, int depth, std::string* out) {
     const double number = PyFloat_AS_DOUBLE(value);
     if (std::isnan(number)) return out->append("NaN"), Status::OK();
     if (std::isinf(number)) return out->append(number > 0 ? "Infinity" : "-Infinity"), Status::OK();
-    char* text = PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, nullptr);
-    if (text == nullptr) return FetchError();
-    *out += text;
-    PyMem_Free(text);
+    AppendFloatRepr(number, out);
     return Status::OK();
   }
   if (PyList_Check(value) || PyTuple_Check(value)) {
@@ -173,126 +216,131 @@ Status AppendTokens(const std::string& column, PyObject* value, arrow::ListBuild
   return Status::OK();
 }
 
-Status CheckRows(nb::handle rows) {
-  if (!PyList_Check(rows.ptr()) && !PyTuple_Check(rows.ptr())) {
-    return Status::TypeError("expected a list of rows, got ", TypeName(rows.ptr()));
+/// What is wrong with the value of a field.
+Status InField(std::string_view name, const Status& status) {
+  if (!status.IsTypeError()) return status;
+  return Status::TypeError("field \"", name, "\": ", status.message());
+}
+
+/// Appends a row as a JSON object, field by field, so that an error can name the field.
+Status AppendRow(PyObject* row, std::string* out) {
+  PyObject *key, *item;
+  Py_ssize_t position = 0;
+  out->push_back('{');
+  while (PyDict_Next(row, &position, &key, &item)) {
+    if (!PyUnicode_Check(key)) {
+      return Status::TypeError("a row has a key of type ", TypeName(key), ", expected str");
+    }
+    if (out->size() > 1) out->push_back(',');
+    ARROW_RETURN_NOT_OK(AppendString(key, out));
+    out->push_back(':');
+    const Status status = AppendValue(item, 0, out);
+    if (!status.ok()) return InField(nb::cast<std::string>(nb::str(key)), status);
   }
+  out->push_back('}');
   return Status::OK();
-}
-
-Status NotADict(PyObject* row) {
-  return Status::TypeError("a row is of type ", TypeName(row), ", expected a dict");
-}
-
-/// One column of all rows; `*i` is the row at hand when it fails.
-Result<std::shared_ptr<arrow::Array>> ColumnOf(nb::handle rows, const ColumnRequest& column,
-                                               Py_ssize_t* i) {
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(rows.ptr());
-  nb::object key = KeyToPython(column.name);
-  arrow::StringBuilder texts;
-  arrow::ListBuilder tokens(arrow::default_memory_pool(), std::make_shared<arrow::Int32Builder>());
-  std::string json;
-  for (*i = 0; *i < count; ++*i) {
-    PyObject* row = PySequence_Fast_GET_ITEM(rows.ptr(), *i);
-    if (!PyDict_Check(row)) return NotADict(row);
-    PyObject* value = PyDict_GetItemWithError(row, key.ptr());
-    if (value == nullptr && PyErr_Occurred()) return FetchError();
-    if (column.kind == ColumnKind::kTokens) {
-      ARROW_RETURN_NOT_OK(value == nullptr || value == Py_None
-                              ? tokens.AppendNull()
-                              : AppendTokens(column.name, value, &tokens));
-    } else if (value == nullptr || (column.kind == ColumnKind::kText && value == Py_None)) {
-      ARROW_RETURN_NOT_OK(texts.AppendNull());
-    } else if (column.kind == ColumnKind::kText) {
-      if (!PyUnicode_Check(value)) return WrongType(column.name, value, "str");
-      Py_ssize_t size;
-      const char* data = PyUnicode_AsUTF8AndSize(value, &size);
-      if (data == nullptr) {
-        PyErr_Clear();
-        return Status::Invalid(
-            "field \"", column.name,
-            "\" holds half of a surrogate pair, which is no character and has no "
-            "UTF-8");
-      }
-      ARROW_RETURN_NOT_OK(texts.Append(data, static_cast<int32_t>(size)));
-    } else {
-      json.clear();
-      const Status status = AppendValue(value, 0, &json);
-      if (!status.ok()) {
-        return status.IsTypeError()
-                   ? Status::TypeError("field \"", column.name, "\": ", status.message())
-                   : status;
-      }
-      ARROW_RETURN_NOT_OK(texts.Append(json));
-    }
-  }
-  std::shared_ptr<arrow::Array> out;
-  ARROW_RETURN_NOT_OK(column.kind == ColumnKind::kTokens ? tokens.Finish(&out)
-                                                         : texts.Finish(&out));
-  return out;
-}
-
-Result<std::shared_ptr<arrow::Array>> RowTexts(nb::handle rows, Py_ssize_t* i) {
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(rows.ptr());
-  arrow::StringBuilder texts;
-  std::string json;
-  for (*i = 0; *i < count; ++*i) {
-    PyObject* row = PySequence_Fast_GET_ITEM(rows.ptr(), *i);
-    if (!PyDict_Check(row)) return NotADict(row);
-    json.clear();
-    // Field by field, so that an error can name the field.
-    PyObject *key, *item;
-    Py_ssize_t position = 0;
-    json.push_back('{');
-    while (PyDict_Next(row, &position, &key, &item)) {
-      if (!PyUnicode_Check(key)) {
-        return Status::TypeError("a row has a key of type ", TypeName(key), ", expected str");
-      }
-      if (json.size() > 1) json.push_back(',');
-      ARROW_RETURN_NOT_OK(AppendString(key, &json));
-      json.push_back(':');
-      const Status status = AppendValue(item, 0, &json);
-      if (!status.ok()) {
-        if (!status.IsTypeError()) return status;
-        return Status::TypeError("field \"", nb::cast<std::string>(nb::str(key)),
-                                 "\": ", status.message());
-      }
-    }
-    json.push_back('}');
-    ARROW_RETURN_NOT_OK(texts.Append(json));
-  }
-  return texts.Finish();
 }
 
 }  // namespace
 
-Status JsonTextOf(nb::handle value, std::string* out) { return AppendValue(value.ptr(), 0, out); }
-
-Result<std::shared_ptr<arrow::RecordBatch>> RowsFromPython(nb::handle rows, const Columns& columns,
-                                                           int64_t* bad_row) {
-  ARROW_RETURN_NOT_OK(CheckRows(rows));
-  Py_ssize_t at = 0;
-  auto fail = [&](const Status& status) {
-    if (bad_row != nullptr) *bad_row = at;
-    return status;
+struct RowColumns::Impl {
+  struct Column {
+    ColumnRequest request;
+    nb::object key;
+    std::unique_ptr<arrow::StringBuilder> texts;
+    std::unique_ptr<arrow::ListBuilder> tokens;
   };
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(rows.ptr());
-  if (!columns.has_value()) {
-    auto array = RowTexts(rows, &at);
-    if (!array.ok()) return fail(array.status());
-    return arrow::RecordBatch::Make(arrow::schema({json::JsonField(json::kRowColumn)}), count,
-                                    {*array});
+
+  std::shared_ptr<arrow::Schema> schema;
+  bool whole_rows;
+  std::vector<Column> columns;
+  int64_t num_rows = 0;
+  std::string json;
+
+  Status AppendTo(Column* column, PyObject* row) {
+    PyObject* value = PyDict_GetItemWithError(row, column->key.ptr());
+    if (value == nullptr && PyErr_Occurred()) return FetchError();
+    const std::string& name = column->request.name;
+    const bool is_missing = value == nullptr || value == Py_None;
+    switch (column->request.kind) {
+      case ColumnKind::kTokens:
+        return is_missing ? column->tokens->AppendNull()
+                          : AppendTokens(name, value, column->tokens.get());
+      case ColumnKind::kText:
+        return is_missing ? column->texts->AppendNull() : AppendText(name, value, column);
+      default:
+        if (value == nullptr) return column->texts->AppendNull();
+        json.clear();
+        if (const Status status = AppendValue(value, 0, &json); !status.ok()) {
+          return InField(name, status);
+        }
+        return column->texts->Append(json);
+    }
   }
-  arrow::FieldVector fields;
-  arrow::ArrayVector arrays;
-  for (const ColumnRequest& column : *columns) {
-    auto array = ColumnOf(rows, column, &at);
-    if (!array.ok()) return fail(array.status());
-    fields.push_back(column.kind == ColumnKind::kAny ? json::JsonField(column.name)
-                                                     : arrow::field(column.name, (*array)->type()));
-    arrays.push_back(std::move(*array));
+
+  static Status AppendText(const std::string& name, PyObject* value, Column* column) {
+    if (!PyUnicode_Check(value)) return WrongType(name, value, "str");
+    Py_ssize_t size;
+    const char* data = PyUnicode_AsUTF8AndSize(value, &size);
+    if (data == nullptr) {
+      PyErr_Clear();
+      return Status::Invalid("field \"", name,
+                             "\" holds half of a surrogate pair, which is no character and has no "
+                             "UTF-8");
+    }
+    return column->texts->Append(data, static_cast<int32_t>(size));
   }
-  return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), count, std::move(arrays));
+};
+
+RowColumns::RowColumns(const Columns& columns) : impl_(std::make_unique<Impl>()) {
+  impl_->schema = source::JsonRowSchema(columns);
+  impl_->whole_rows = !columns.has_value();
+  for (const ColumnRequest& request :
+       columns.value_or(std::vector<ColumnRequest>{{json::kRowColumn, ColumnKind::kAny}})) {
+    Impl::Column column{request, KeyToPython(request.name), nullptr, nullptr};
+    if (request.kind == ColumnKind::kTokens) {
+      column.tokens = std::make_unique<arrow::ListBuilder>(arrow::default_memory_pool(),
+                                                           std::make_shared<arrow::Int32Builder>());
+    } else {
+      column.texts = std::make_unique<arrow::StringBuilder>();
+    }
+    impl_->columns.push_back(std::move(column));
+  }
 }
+
+RowColumns::~RowColumns() = default;
+
+int64_t RowColumns::num_rows() const { return impl_->num_rows; }
+
+Status RowColumns::Append(nb::handle row) {
+  if (!PyDict_Check(row.ptr())) {
+    return Status::TypeError("a row is of type ", TypeName(row.ptr()), ", expected a dict");
+  }
+  if (impl_->whole_rows) {
+    impl_->json.clear();
+    ARROW_RETURN_NOT_OK(AppendRow(row.ptr(), &impl_->json));
+    ARROW_RETURN_NOT_OK(impl_->columns[0].texts->Append(impl_->json));
+  } else {
+    for (Impl::Column& column : impl_->columns) {
+      ARROW_RETURN_NOT_OK(impl_->AppendTo(&column, row.ptr()));
+    }
+  }
+  ++impl_->num_rows;
+  return Status::OK();
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> RowColumns::Finish() {
+  arrow::ArrayVector arrays;
+  for (Impl::Column& column : impl_->columns) {
+    std::shared_ptr<arrow::Array> array;
+    ARROW_RETURN_NOT_OK(column.tokens != nullptr ? column.tokens->Finish(&array)
+                                                 : column.texts->Finish(&array));
+    arrays.push_back(std::move(array));
+  }
+  return arrow::RecordBatch::Make(impl_->schema, std::exchange(impl_->num_rows, 0),
+                                  std::move(arrays));
+}
+
+Status JsonTextOf(nb::handle value, std::string* out) { return AppendValue(value.ptr(), 0, out); }
 
 }  // namespace easydata

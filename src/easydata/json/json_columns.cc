@@ -67,6 +67,28 @@ Status AppendFloat(element value, const arrow::DataType& type, const std::string
   return static_cast<Builder*>(builder)->Append(static_cast<typename Builder::value_type>(number));
 }
 
+/// Whole numbers without a look at their type for each.
+template <typename Builder>
+Status AppendNumbers(simdjson::dom::array items, const arrow::DataType& type,
+                     const std::string& path, arrow::ArrayBuilder* builder) {
+  using T = typename Builder::value_type;
+  auto* numbers = static_cast<Builder*>(builder);
+  ARROW_RETURN_NOT_OK(numbers->Reserve(static_cast<int64_t>(items.size())));
+  for (element item : items) {
+    int64_t number;
+    // What is no such number, or one too many for the count above, goes the long way.
+    const bool is_plain = numbers->length() < numbers->capacity() && item.is_int64() &&
+                          item.get_int64().get(number) == simdjson::SUCCESS &&
+                          number == static_cast<int64_t>(static_cast<T>(number));
+    if (is_plain) {
+      numbers->UnsafeAppend(static_cast<T>(number));
+    } else {
+      ARROW_RETURN_NOT_OK(Append(item, type, path + "[]", builder));
+    }
+  }
+  return Status::OK();
+}
+
 Status AppendList(element value, const arrow::DataType& type, const std::string& path,
                   arrow::ArrayBuilder* builder) {
   simdjson::dom::array items;
@@ -74,6 +96,14 @@ Status AppendList(element value, const arrow::DataType& type, const std::string&
   auto* list = static_cast<arrow::ListBuilder*>(builder);
   ARROW_RETURN_NOT_OK(list->Append());
   const arrow::DataType& item_type = *type.field(0)->type();
+  switch (item_type.id()) {
+    case arrow::Type::INT32:
+      return AppendNumbers<arrow::Int32Builder>(items, item_type, path, list->value_builder());
+    case arrow::Type::INT64:
+      return AppendNumbers<arrow::Int64Builder>(items, item_type, path, list->value_builder());
+    default:
+      break;
+  }
   const std::string item_path = path + "[]";
   for (element item : items) {
     ARROW_RETURN_NOT_OK(Append(item, item_type, item_path, list->value_builder()));
@@ -157,8 +187,20 @@ struct JsonColumnBuilder::Impl {
   std::map<std::string, size_t, std::less<>> index;
   std::vector<std::unique_ptr<arrow::ArrayBuilder>> builders;
   std::vector<std::optional<element>> values;
+  std::vector<size_t> expected;  // the column of each key of the row before
   Status made;
   JsonParser parser;
+
+  /// The column of a row's key number `number`, if there is one: rows mostly have their keys in one
+  /// order.
+  std::optional<size_t> ColumnOf(std::string_view key, size_t number) {
+    if (number < expected.size() && columns[expected[number]].name == key) return expected[number];
+    const auto found = index.find(key);
+    if (found == index.end()) return std::nullopt;
+    if (number == expected.size()) expected.push_back(found->second);
+    if (number < expected.size()) expected[number] = found->second;
+    return found->second;
+  }
 
   Status AppendTo(size_t column, element value) {
     const JsonColumnSpec& spec = columns[column];
@@ -187,15 +229,21 @@ JsonColumnBuilder::~JsonColumnBuilder() = default;
 Status JsonColumnBuilder::AppendRow(std::string_view json) {
   ARROW_RETURN_NOT_OK(impl_->made);
   ARROW_ASSIGN_OR_RAISE(const element row, impl_->parser.Parse(json));
+  return AppendRow(row);
+}
+
+Status JsonColumnBuilder::AppendRow(const element& row) {
+  ARROW_RETURN_NOT_OK(impl_->made);
   simdjson::dom::object object;
   if (row.get_object().get(object) != simdjson::SUCCESS) {
     return Status::Invalid("the row is not a JSON object");
   }
   std::fill(impl_->values.begin(), impl_->values.end(), std::nullopt);
+  size_t number = 0;
   for (auto [key, value] : object) {
-    const auto found = impl_->index.find(std::string_view(key));
-    if (found != impl_->index.end()) {
-      impl_->values[found->second] = value;  // of a key that comes twice the last value counts
+    const std::optional<size_t> column = impl_->ColumnOf(key, number++);
+    if (column.has_value()) {
+      impl_->values[*column] = value;  // of a key that comes twice the last value counts
     } else if (impl_->closed) {
       return NewKey(std::string(key));
     }
@@ -211,6 +259,11 @@ Status JsonColumnBuilder::AppendRow(std::string_view json) {
 Status JsonColumnBuilder::AppendValue(std::string_view json) {
   ARROW_RETURN_NOT_OK(impl_->made);
   ARROW_ASSIGN_OR_RAISE(const element value, impl_->parser.Parse(json));
+  return impl_->AppendTo(0, value);
+}
+
+Status JsonColumnBuilder::AppendValue(const element& value) {
+  ARROW_RETURN_NOT_OK(impl_->made);
   return impl_->AppendTo(0, value);
 }
 

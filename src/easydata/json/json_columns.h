@@ -9,6 +9,10 @@
 
 #include "easydata/base/status.h"
 
+namespace simdjson::dom {
+class element;
+}
+
 namespace easydata::json {
 
 /// A column that is made of JSON.
@@ -30,6 +34,9 @@ class JsonColumnBuilder {
   Status AppendRow(std::string_view json);
   /// Adds a value to the only column.
   Status AppendValue(std::string_view json);
+  /// The same for values that are parsed (json_elements.h).
+  Status AppendRow(const simdjson::dom::element& row);
+  Status AppendValue(const simdjson::dom::element& value);
   Status AppendNull();
 
   Result<std::vector<std::shared_ptr<arrow::Array>>> Finish();

@@ -55,34 +55,47 @@ Kind KindOf(simdjson::dom::element element) {
 }  // namespace
 
 struct JsonShape::Access {
-  static Status Observe(simdjson::dom::element element, const std::string& path, JsonShape* shape) {
+  /// Where a value is, for errors: written out only then.
+  struct Path {
+    const Path* parent;
+    std::string_view name;
+    bool is_item = false;
+
+    std::string Text() const {
+      if (parent == nullptr) return std::string(name);
+      const std::string text = parent->Text();
+      if (is_item) return text + "[]";
+      return text.empty() ? std::string(name) : text + "." + std::string(name);
+    }
+  };
+
+  static Status Observe(simdjson::dom::element element, const Path& path, JsonShape* shape) {
     const Kind kind = KindOf(element);
     if (kind == Kind::kUnknown) return Status::OK();
     ARROW_RETURN_NOT_OK(Join(kind, path, shape));
     if (shape->kind_ == Kind::kMixed) return Status::OK();
     if (kind == Kind::kList) {
       if (shape->item_ == nullptr) shape->item_ = std::make_unique<JsonShape>(shape->lenient_);
+      const Path of_item{&path, "", /*is_item=*/true};
       for (simdjson::dom::element item : simdjson::dom::array(element)) {
-        ARROW_RETURN_NOT_OK(Observe(item, path + "[]", shape->item_.get()));
+        ARROW_RETURN_NOT_OK(Observe(item, of_item, shape->item_.get()));
       }
     } else if (kind == Kind::kObject) {
-      ARROW_RETURN_NOT_OK(ObserveFields(element, path + ".", shape));
+      ARROW_RETURN_NOT_OK(ObserveFields(element, path, shape));
     }
     return Status::OK();
   }
 
-  static Status ObserveFields(simdjson::dom::element element, const std::string& prefix,
-                              JsonShape* shape) {
+  static Status ObserveFields(simdjson::dom::element element, const Path& path, JsonShape* shape) {
+    size_t number = 0;
     for (auto [key, value] : simdjson::dom::object(element)) {
-      std::string name(key);
-      auto [found, added] = shape->fields_.try_emplace(name, shape->lenient_);
-      if (added) shape->keys_.push_back(name);
-      ARROW_RETURN_NOT_OK(Observe(value, prefix + name, &found->second));
+      JsonShape* const field = shape->FieldOf(key, number++);
+      ARROW_RETURN_NOT_OK(Observe(value, Path{&path, key}, field));
     }
     return Status::OK();
   }
 
-  static Status Join(Kind kind, const std::string& path, JsonShape* shape) {
+  static Status Join(Kind kind, const Path& path, JsonShape* shape) {
     if (shape->kind_ == Kind::kUnknown) shape->kind_ = kind;
     if (shape->kind_ == kind) return Status::OK();
     const auto is_number = [](Kind k) { return k == Kind::kInteger || k == Kind::kNumber; };
@@ -94,24 +107,43 @@ struct JsonShape::Access {
       shape->kind_ = Kind::kMixed;
       return Status::OK();
     }
-    return Status::TypeError("'", path, "' holds ", NameOf(shape->kind_), " and ", NameOf(kind),
+    return Status::TypeError("'", path.Text(), "' holds ", NameOf(shape->kind_), " and ",
+                             NameOf(kind),
                              "; a column has one type: convert the values, leave the column out "
                              "(columns=), or write format jsonl");
   }
 };
 
+JsonShape* JsonShape::FieldOf(std::string_view key, size_t expected) {
+  if (expected < keys_.size() && keys_[expected] == key) return fields_[expected].get();
+  const auto found = index_.find(key);
+  if (found != index_.end()) return fields_[found->second].get();
+  index_.emplace(key, keys_.size());
+  keys_.emplace_back(key);
+  fields_.push_back(std::make_unique<JsonShape>(lenient_));
+  return fields_.back().get();
+}
+
 Status JsonShape::Observe(std::string_view json, const std::string& path) {
   JsonParser parser;
   ARROW_ASSIGN_OR_RAISE(const auto element, parser.Parse(json));
-  return Access::Observe(element, path, this);
+  return Observe(element, path);
+}
+
+Status JsonShape::Observe(const simdjson::dom::element& value, const std::string& path) {
+  return Access::Observe(value, Access::Path{nullptr, path}, this);
 }
 
 Status JsonShape::ObserveRow(std::string_view json) {
   JsonParser parser;
   ARROW_ASSIGN_OR_RAISE(const auto element, parser.Parse(json));
-  if (!element.is_object()) return Status::Invalid("the row is not a JSON object");
+  return ObserveRow(element);
+}
+
+Status JsonShape::ObserveRow(const simdjson::dom::element& row) {
+  if (!row.is_object()) return Status::Invalid("the row is not a JSON object");
   kind_ = Kind::kObject;
-  return Access::ObserveFields(element, "", this);
+  return Access::ObserveFields(row, Access::Path{nullptr, ""}, this);
 }
 
 std::shared_ptr<arrow::DataType> JsonShape::type(const std::string& column) const {

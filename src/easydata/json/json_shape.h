@@ -2,6 +2,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +11,10 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+
+namespace simdjson::dom {
+class element;
+}
 
 namespace easydata::json {
 
@@ -28,12 +33,15 @@ class JsonShape {
   Status Observe(std::string_view json, const std::string& path);
   /// Learns from one row, an object: each of its keys.
   Status ObserveRow(std::string_view json);
+  /// The same for values that are parsed (json_elements.h).
+  Status Observe(const simdjson::dom::element& value, const std::string& path);
+  Status ObserveRow(const simdjson::dom::element& row);
 
   Kind kind() const { return kind_; }
   const JsonShape* item() const { return item_.get(); }
   /// Keys of an object in the order in which they appeared.
   const std::vector<std::string>& keys() const { return keys_; }
-  const JsonShape& field(const std::string& key) const { return fields_.at(key); }
+  const JsonShape& field(const std::string& key) const { return *fields_[index_.at(key)]; }
 
   /// The Arrow type of values of this shape; `column` decides the width of integers. Nothing but
   /// nulls: null.
@@ -42,11 +50,15 @@ class JsonShape {
   struct Access;  // the parser's side
 
  private:
+  /// The field of a key; `expected` is its number if the keys come as they did before.
+  JsonShape* FieldOf(std::string_view key, size_t expected);
+
   bool lenient_;
   Kind kind_ = Kind::kUnknown;
   std::unique_ptr<JsonShape> item_;
   std::vector<std::string> keys_;
-  std::map<std::string, JsonShape> fields_;
+  std::vector<std::unique_ptr<JsonShape>> fields_;  // by key
+  std::map<std::string, size_t, std::less<>> index_;
 };
 
 /// Whether integers in this column are tokens or marks on tokens: int32.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "easydata/json/json_column.h"
 
@@ -180,6 +181,29 @@ void AppendRaw(std::string_view text, std::string* out) {
   for (char c : text) *out += c == '\n' || c == '\r' ? ' ' : c;
 }
 
+/// The first byte from `begin` on that a JSON string holds in escaped form only; the text's size
+/// where there is none. Looks at eight bytes at a time.
+size_t FirstEscaped(std::string_view text, size_t begin) {
+  constexpr uint64_t kOnes = 0x0101010101010101u;
+  constexpr uint64_t kHighs = 0x8080808080808080u;
+  size_t i = begin;
+  for (; i + 8 <= text.size(); i += 8) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + i, 8);
+    // A byte of these has its high bit set where the byte is below 0x20, a quote, a backslash; the
+    // bytes behind the first such one may have it by a borrow.
+    const uint64_t control = word - kOnes * 0x20;
+    const uint64_t quote = (word ^ kOnes * '"') - kOnes;
+    const uint64_t backslash = (word ^ kOnes * '\\') - kOnes;
+    if (((control | quote | backslash) & ~word & kHighs) != 0) break;
+  }
+  for (; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c < 0x20 || c == '"' || c == '\\') break;
+  }
+  return i;
+}
+
 }  // namespace
 
 bool IsJsonType(const arrow::DataType& type) { return HoldsOnly(type, IsJsonValue); }
@@ -194,9 +218,8 @@ void AppendJsonString(std::string_view text, std::string* out) {
   constexpr char kDigits[] = "0123456789abcdef";
   *out += '"';
   size_t start = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
+  for (size_t i = FirstEscaped(text, 0); i < text.size(); i = FirstEscaped(text, i + 1)) {
     const unsigned char c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
     out->append(text, start, i - start);
     start = i + 1;
     switch (c) {

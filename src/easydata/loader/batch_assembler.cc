@@ -128,11 +128,7 @@ Result<std::vector<Batch>> BatchAssembler::TypeJson(std::vector<Batch> parts) co
         "lanes of it; tokenize them, or save them as Parquet and load that");
   }
   // The types are those of the whole step, so that they are the same on every rank.
-  ARROW_ASSIGN_OR_RAISE(const auto layout,
-                        MakeColumnLayout(schema, parts, std::nullopt, JsonTarget::kArrays));
-  for (Batch& part : parts) {
-    ARROW_ASSIGN_OR_RAISE(part.rows, layout->Convert(part));
-  }
+  ARROW_RETURN_NOT_OK(TypeColumns(JsonTarget::kArrays, &parts));
   return parts;
 }
 

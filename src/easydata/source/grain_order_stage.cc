@@ -117,6 +117,8 @@ class GrainOrderStage : public Stage {
   ~GrainOrderStage() override { Cancel(); }
 
   Result<bool> Fuse(std::shared_ptr<const BatchOp> op) override {
+    // A task gives all rows of its block at once.
+    if (op->piecewise() != nullptr) return false;
     ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
     ops_.push_back(std::move(op));
     return true;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "easydata/exec/exception_status.h"
+#include "easydata/stream/piecewise_op.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata {
@@ -12,12 +13,13 @@ namespace {
 
 using Ops = std::vector<std::shared_ptr<const BatchOp>>;
 
-Result<Batch> ApplyAll(const Ops& ops, Batch batch, BusyTimes* busy) {
+/// Applies the ops from number `first` on.
+Result<Batch> ApplyFrom(size_t first, const Ops& ops, Batch batch, BusyTimes* busy) {
   auto begin = std::chrono::steady_clock::now();
-  for (const auto& op : ops) {
-    auto applied = exec::CatchExceptions([&] { return op->Apply(std::move(batch)); });
+  for (size_t i = first; i < ops.size(); ++i) {
+    auto applied = exec::CatchExceptions([&] { return ops[i]->Apply(std::move(batch)); });
     const auto end = std::chrono::steady_clock::now();
-    busy->Add(op->name(), end - begin);
+    busy->Add(ops[i]->name(), end - begin);
     begin = end;
     ARROW_ASSIGN_OR_RAISE(batch, std::move(applied));
   }
@@ -38,11 +40,9 @@ int64_t RowsBefore(const Addresses& addresses, const Status& error) {
   return 0;
 }
 
-}  // namespace
-
-AppliedBatch ApplyOps(const Ops& ops, Batch batch, BusyTimes* busy) {
-  const Batch input = batch;
-  auto out = ApplyAll(ops, std::move(batch), busy);
+/// What the ops made of `input`; where that is an error, what they make of the rows before it.
+AppliedBatch WithRowsBefore(const Ops& ops, const Batch& input, Result<Batch> out,
+                            BusyTimes* busy) {
   if (out.ok()) return {std::move(*out), Status::OK(), 0};
   Status error = out.status();
   if (error.IsOutOfMemory() && RowErrorAddress(error) == nullptr && input.num_rows() > 0) {
@@ -50,10 +50,39 @@ AppliedBatch ApplyOps(const Ops& ops, Batch batch, BusyTimes* busy) {
     error = RowError(input.addresses.At(0), which + error.message(), error.code());
   }
   const int64_t before = RowsBefore(input.addresses, error);
-  auto rest = ApplyAll(ops, input.Slice(0, before), busy);
+  auto rest = ApplyFrom(0, ops, input.Slice(0, before), busy);
   // The rows before are not known: the error comes alone.
   if (!rest.ok()) return {Batch{}, error, 0};
   return {std::move(*rest), error, before};
+}
+
+}  // namespace
+
+AppliedBatch ApplyOps(const Ops& ops, Batch batch, BusyTimes* busy) {
+  const Batch input = batch;
+  return WithRowsBefore(ops, input, ApplyFrom(0, ops, std::move(batch), busy), busy);
+}
+
+std::vector<AppliedBatch> ApplyOpsToPieces(const Ops& ops, std::vector<Batch> pieces,
+                                           BusyTimes* busy) {
+  std::vector<AppliedBatch> out;
+  const PiecewiseOp* const first = ops.empty() ? nullptr : ops[0]->piecewise();
+  if (first == nullptr) {
+    for (Batch& piece : pieces) {
+      out.push_back(ApplyOps(ops, std::move(piece), busy));
+      if (!out.back().error.ok()) break;
+    }
+    return out;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Result<Batch>> made = first->ApplyEach(pieces);
+  busy->Add(first->name(), std::chrono::steady_clock::now() - begin);
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (made[i].ok()) made[i] = ApplyFrom(1, ops, std::move(*made[i]), busy);
+    out.push_back(WithRowsBefore(ops, pieces[i], std::move(made[i]), busy));
+    if (!out.back().error.ok()) break;
+  }
+  return out;
 }
 
 bool AllKeepRows(const Ops& ops) {

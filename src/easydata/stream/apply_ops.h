@@ -25,6 +25,11 @@ struct AppliedBatch {
 AppliedBatch ApplyOps(const std::vector<std::shared_ptr<const BatchOp>>& ops, Batch batch,
                       BusyTimes* busy);
 
+/// The same for pieces of a batch that follow each other, up to the first that has an error. Only
+/// the first of the ops may be one that works in pieces: it is given all of them together.
+std::vector<AppliedBatch> ApplyOpsToPieces(const std::vector<std::shared_ptr<const BatchOp>>& ops,
+                                           std::vector<Batch> pieces, BusyTimes* busy);
+
 /// Whether each row comes out of all of them as one row.
 bool AllKeepRows(const std::vector<std::shared_ptr<const BatchOp>>& ops);
 

@@ -100,6 +100,15 @@ Address Batch::AddressOf(int64_t row) const {
 Batch Batch::Slice(int64_t offset, int64_t length) const {
   if (offset == 0 && length >= num_rows()) return *this;
   Batch out;
+  if (offset == 0) out.dropped = dropped;
+  out.watermark = watermark.Slice(offset);
+  if (ungathered != nullptr) {
+    const auto begin = ungathered->rows.begin() + offset;
+    const int64_t left = num_rows() - offset;
+    out.ungathered = std::make_shared<const UngatheredRows>(
+        UngatheredRows{ungathered->parts, {begin, begin + std::min(length, left)}});
+    return out;
+  }
   out.rows = rows->Slice(offset, length);
   length = out.rows->num_rows();
   out.addresses = addresses.Slice(offset, length);
@@ -113,8 +122,6 @@ Batch Batch::Slice(int64_t offset, int64_t length) const {
                         spans->spans.begin() + spans->row_starts[offset + length]);
     out.spans = std::move(table);
   }
-  if (offset == 0) out.dropped = dropped;
-  out.watermark = watermark.Slice(offset);
   return out;
 }
 

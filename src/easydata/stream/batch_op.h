@@ -9,6 +9,8 @@
 
 namespace easydata {
 
+class PiecewiseOp;
+
 /// A pure function of one batch, called by many threads at once: the work of map, filter and
 /// tokenize stages.
 class BatchOp {
@@ -28,6 +30,9 @@ class BatchOp {
 
   /// Whether each row comes out as one row, whatever is in it.
   virtual bool keeps_rows() const { return false; }
+
+  /// Itself where batches are to be cut for it (piecewise_op.h), else null.
+  virtual const PiecewiseOp* piecewise() const { return nullptr; }
 
   /// The name that its time is reported under.
   virtual const char* name() const { return "transform"; }

@@ -13,6 +13,7 @@
 
 #include "easydata/json/json_column.h"
 #include "easydata/json/json_columns.h"
+#include "easydata/json/json_elements.h"
 #include "easydata/json/json_shape.h"
 #include "easydata/stream/row_error.h"
 
@@ -64,6 +65,49 @@ Result<std::shared_ptr<arrow::Array>> ConvertTyped(const std::shared_ptr<arrow::
   return cast.make_array();
 }
 
+/// Columns of JSON of one batch, parsed: those that could be parsed as a whole.
+class ParsedColumns {
+ public:
+  explicit ParsedColumns(const Batch& batch) {
+    const auto& fields = batch.rows->schema()->fields();
+    columns_.resize(fields.size());
+    for (size_t c = 0; c < fields.size(); ++c) {
+      if (!json::IsJsonField(*fields[c]) && fields[c]->name() != json::kRowColumn) continue;
+      auto elements = std::make_unique<json::JsonElements>();
+      const auto& column = *batch.rows->column(static_cast<int>(c));
+      if (!elements->Parse(static_cast<const arrow::StringArray&>(column))) continue;
+      columns_[c] = std::move(elements);
+    }
+  }
+
+  /// Null where each text is to be parsed by itself.
+  const json::JsonElements* column(int c) const { return columns_[c].get(); }
+
+ private:
+  std::vector<std::unique_ptr<json::JsonElements>> columns_;
+};
+
+/// Calls `visit` with each value of a column of JSON, parsed (if `parsed` has it) or as text, and
+/// `visit_null` for the slots without one. An error gets its row's address.
+template <typename Visit, typename VisitNull>
+Status VisitJson(const Batch& batch, const ParsedColumns* parsed, int column, Visit visit,
+                 VisitNull visit_null) {
+  const auto& text = static_cast<const arrow::StringArray&>(*batch.rows->column(column));
+  const json::JsonElements* const elements = parsed == nullptr ? nullptr : parsed->column(column);
+  for (int64_t i = 0; i < text.length(); ++i) {
+    Status status;
+    if (text.IsNull(i)) {
+      status = visit_null();
+    } else {
+      status = elements != nullptr ? visit((*elements)[i]) : visit(text.GetView(i));
+    }
+    if (status.ok()) continue;
+    if (batch.addresses.size() <= i) return status;
+    return RowError(batch.AddressOf(i), status.message(), status.code());
+  }
+  return Status::OK();
+}
+
 /// The origin of a column that is written.
 struct Origin {
   enum class Kind { kTyped, kJson, kRow };
@@ -87,11 +131,16 @@ class Layout : public ColumnLayout {
   const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Convert(const Batch& batch) const override {
+    return Convert(batch, nullptr);
+  }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> Convert(const Batch& batch,
+                                                      const ParsedColumns* parsed) const {
     arrow::ArrayVector of_rows;
     if (!row_specs_.empty()) {
       json::JsonColumnBuilder builder(row_specs_, closed_);
-      ARROW_RETURN_NOT_OK(Fill(
-          batch, row_input_, [&](std::string_view json) { return builder.AppendRow(json); },
+      ARROW_RETURN_NOT_OK(VisitJson(
+          batch, parsed, row_input_, [&](const auto& row) { return builder.AppendRow(row); },
           [&] { return builder.AppendNull(); }));
       ARROW_ASSIGN_OR_RAISE(of_rows, builder.Finish());
     }
@@ -107,8 +156,9 @@ class Layout : public ColumnLayout {
         columns.push_back(std::move(column));
       } else {
         json::JsonColumnBuilder builder({SpecOf(*field)}, false);
-        ARROW_RETURN_NOT_OK(Fill(
-            batch, origin.input, [&](std::string_view json) { return builder.AppendValue(json); },
+        ARROW_RETURN_NOT_OK(VisitJson(
+            batch, parsed, origin.input,
+            [&](const auto& value) { return builder.AppendValue(value); },
             [&] { return builder.AppendNull(); }));
         ARROW_ASSIGN_OR_RAISE(auto made, builder.Finish());
         columns.push_back(std::move(made[0]));
@@ -122,18 +172,6 @@ class Layout : public ColumnLayout {
     return {field.name(), json::IsJsonField(field) ? nullptr : field.type()};
   }
 
-  template <typename Append, typename AppendNull>
-  static Status Fill(const Batch& batch, int input, Append append, AppendNull append_null) {
-    const auto& text = static_cast<const arrow::StringArray&>(*batch.rows->column(input));
-    for (int64_t i = 0; i < text.length(); ++i) {
-      const Status status = text.IsNull(i) ? append_null() : append(text.GetView(i));
-      if (status.ok()) continue;
-      if (batch.addresses.size() <= i) return status;
-      return RowError(batch.AddressOf(i), status.message(), status.code());
-    }
-    return Status::OK();
-  }
-
   const std::shared_ptr<arrow::Schema> schema_;
   std::vector<Origin> origins_;
   const bool closed_;
@@ -141,24 +179,30 @@ class Layout : public ColumnLayout {
   std::vector<json::JsonColumnSpec> row_specs_;
 };
 
-/// Learns the shape of the sample's rows in one column of JSON.
-Result<json::JsonShape> Learn(const std::vector<Batch>& sample, int column, bool whole_rows,
-                              JsonTarget json) {
-  json::JsonShape shape(json == JsonTarget::kArrays);
-  for (const Batch& batch : sample) {
-    const auto& text = static_cast<const arrow::StringArray&>(*batch.rows->column(column));
-    const std::string& name = batch.rows->column_name(column);
-    for (int64_t i = 0; i < text.length(); ++i) {
-      if (text.IsNull(i)) continue;
-      const Status status =
-          whole_rows ? shape.ObserveRow(text.GetView(i)) : shape.Observe(text.GetView(i), name);
-      if (status.ok()) continue;
-      if (batch.addresses.size() <= i) return status;
-      return RowError(batch.AddressOf(i), status.message(), status.code());
-    }
+/// Rows of which types are learnt.
+struct Sample {
+  const std::vector<Batch>& batches;
+  std::vector<ParsedColumns> parsed;
+
+  explicit Sample(const std::vector<Batch>& batches) : batches(batches) {
+    for (const Batch& batch : batches) parsed.emplace_back(batch);
   }
-  return shape;
-}
+
+  /// The shape of the values in one column of JSON.
+  Result<json::JsonShape> Learn(int column, bool whole_rows, JsonTarget json) const {
+    json::JsonShape shape(json == JsonTarget::kArrays);
+    for (size_t i = 0; i < batches.size(); ++i) {
+      const std::string& name = batches[i].rows->column_name(column);
+      ARROW_RETURN_NOT_OK(VisitJson(
+          batches[i], &parsed[i], column,
+          [&](const auto& value) {
+            return whole_rows ? shape.ObserveRow(value) : shape.Observe(value, name);
+          },
+          [] { return Status::OK(); }));
+    }
+    return shape;
+  }
+};
 
 /// Whether a column of these values makes one array, or strings.
 bool MakesArray(const json::JsonShape& shape) {
@@ -194,13 +238,13 @@ struct Candidate {
 
 /// All columns that could be written, in order; a column beside whole rows replaces the key of its
 /// name.
-Result<std::vector<Candidate>> Candidates(const arrow::Schema& input,
-                                          const std::vector<Batch>& sample, JsonTarget json) {
+Result<std::vector<Candidate>> Candidates(const arrow::Schema& input, const Sample& sample,
+                                          JsonTarget json) {
   std::vector<Candidate> out;
   for (int c = 0; c < input.num_fields(); ++c) {
     const auto& field = input.field(c);
     if (field->name() != json::kRowColumn) continue;
-    ARROW_ASSIGN_OR_RAISE(const json::JsonShape shape, Learn(sample, c, true, json));
+    ARROW_ASSIGN_OR_RAISE(const json::JsonShape shape, sample.Learn(c, true, json));
     for (const std::string& key : shape.keys()) {
       if (input.GetFieldIndex(key) >= 0) continue;
       auto made = FieldOf(key, shape.field(key), json);
@@ -216,7 +260,7 @@ Result<std::vector<Candidate>> Candidates(const arrow::Schema& input,
     } else if (json == JsonTarget::kText) {
       out.push_back({field, {Origin::Kind::kTyped, c, 0}});
     } else {
-      ARROW_ASSIGN_OR_RAISE(const json::JsonShape shape, Learn(sample, c, false, json));
+      ARROW_ASSIGN_OR_RAISE(const json::JsonShape shape, sample.Learn(c, false, json));
       auto made = FieldOf(field->name(), shape, json);
       const auto kind = json::IsJsonField(*made) ? Origin::Kind::kTyped : Origin::Kind::kJson;
       out.push_back({std::move(made), {kind, c, 0}});
@@ -291,6 +335,23 @@ void VisitRange(const arrow::Array& column, Visit visit) {
   }
 }
 
+Result<std::unique_ptr<Layout>> LayoutOf(const std::shared_ptr<arrow::Schema>& input,
+                                         const Sample& sample, const WantedColumns& wanted,
+                                         JsonTarget json) {
+  ARROW_ASSIGN_OR_RAISE(auto columns, Candidates(*input, sample, json));
+  if (wanted.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(columns, Choose(std::move(columns), *wanted, *input, json));
+  }
+  arrow::FieldVector fields;
+  std::vector<Origin> origins;
+  for (Candidate& column : columns) {
+    fields.push_back(std::move(column.field));
+    origins.push_back(column.origin);
+  }
+  return std::make_unique<Layout>(arrow::schema(std::move(fields)), std::move(origins),
+                                  !wanted.has_value());
+}
+
 }  // namespace
 
 bool NeedsSample(const arrow::Schema& input, JsonTarget json) {
@@ -317,18 +378,19 @@ Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arr
     }
     return std::make_unique<Layout>(arrow::schema(std::move(fields)), std::move(origins), false);
   }
-  ARROW_ASSIGN_OR_RAISE(auto columns, Candidates(*input, sample, json));
-  if (wanted.has_value()) {
-    ARROW_ASSIGN_OR_RAISE(columns, Choose(std::move(columns), *wanted, *input, json));
+  return LayoutOf(input, Sample(sample), wanted, json);
+}
+
+Status TypeColumns(JsonTarget json, std::vector<Batch>* batches) {
+  if (batches->empty() || !NeedsSample(*batches->front().rows->schema(), json)) return Status::OK();
+  const Sample sample(*batches);
+  ARROW_ASSIGN_OR_RAISE(const auto layout,
+                        LayoutOf(batches->front().rows->schema(), sample, std::nullopt, json));
+  for (size_t i = 0; i < batches->size(); ++i) {
+    Batch& batch = (*batches)[i];
+    ARROW_ASSIGN_OR_RAISE(batch.rows, layout->Convert(batch, &sample.parsed[i]));
   }
-  arrow::FieldVector fields;
-  std::vector<Origin> origins;
-  for (Candidate& column : columns) {
-    fields.push_back(std::move(column.field));
-    origins.push_back(column.origin);
-  }
-  return std::make_unique<Layout>(arrow::schema(std::move(fields)), std::move(origins),
-                                  !wanted.has_value());
+  return Status::OK();
 }
 
 int64_t CountTokens(const arrow::RecordBatch& batch) {

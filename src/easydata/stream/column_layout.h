@@ -45,6 +45,10 @@ Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arr
                                                        const WantedColumns& wanted,
                                                        JsonTarget json);
 
+/// Types the columns of JSON of batches by all of their rows: as MakeColumnLayout() and Convert(),
+/// with each text parsed once.
+Status TypeColumns(JsonTarget json, std::vector<Batch>* batches);
+
 /// Counts the tokens in a batch: values of `input_ids` that `attention_mask`, where there is one,
 /// does not mask; 0 where there is no column `input_ids` of lists of integers.
 int64_t CountTokens(const arrow::RecordBatch& batch);

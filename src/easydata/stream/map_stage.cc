@@ -4,8 +4,13 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <deque>
+#include <iterator>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,10 +18,28 @@
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/packed_rows.h"
+#include "easydata/stream/piecewise_op.h"
 #include "easydata/stream/stage_timer.h"
 
 namespace easydata {
 namespace {
+
+Status DataChanged() {
+  return Status::Invalid("the stream ends before the saved position: its data changed since; ",
+                         "resume with the data it was saved with");
+}
+
+/// The position inside the batch that comes after `before`, from its row `row` on.
+Cursor InsideBatch(Cursor before, int64_t row) {
+  return Cursor::Of([before = std::move(before), row] {
+    return nlohmann::json{{"before_batch", before.ToJson()}, {"row", row}};
+  });
+}
+
+/// The parent of a row, which all parts share that an expansion made of it.
+bool HaveOneParent(const Address& a, const Address& b) {
+  return a.shard == b.shard && a.row == b.row;
+}
 
 class MapStage : public Stage {
  public:
@@ -28,6 +51,8 @@ class MapStage : public Stage {
   ~MapStage() override { Cancel(); }
 
   Result<bool> Fuse(std::shared_ptr<const BatchOp> op) override {
+    // Batches are cut for the first op alone.
+    if (op->piecewise() != nullptr && !ops_.empty()) return false;
     ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
     ops_.push_back(std::move(op));
     return true;
@@ -35,33 +60,37 @@ class MapStage : public Stage {
 
   Result<std::optional<Batch>> Next() override {
     ARROW_RETURN_NOT_OK(error_);
-    if (map_ == nullptr) Start();
+    if (map_ == nullptr) StartMap();
     for (;;) {
-      ARROW_ASSIGN_OR_RAISE(auto done, map_->Next());
-      if (!done.has_value()) {
-        if (skip_ > 0) {
-          return error_ = Status::Invalid("the stream ends before the saved position: its data ",
-                                          "changed since; resume with the data it was saved with");
+      if (cancelled_) return Status::Cancelled("the stream was closed");
+      if (done_.empty()) {
+        ARROW_ASSIGN_OR_RAISE(auto done, map_->Next());
+        if (!done.has_value()) {
+          if (skip_ > 0) return error_ = DataChanged();
+          return std::nullopt;
         }
-        return std::nullopt;
+        std::move(done->begin(), done->end(), std::back_inserter(done_));
+        continue;
       }
-      error_ = done->error;
-      const int64_t rows = done->batch.num_rows();
+      Done done = std::move(done_.front());
+      done_.pop_front();
+      error_ = done.error;
+      const int64_t rows = done.batch.num_rows();
       const int64_t skipped = std::min(skip_, rows);
       skip_ -= skipped;
       // Before an error the position stays where it is, so that what follows the bad row is not
       // passed over; the rows before it are counted instead.
-      if (error_.ok()) cursor_ = std::move(done->cursor);
+      if (error_.ok()) cursor_ = std::move(done.cursor);
       given_ = error_.ok() ? skip_ : rows + skip_;
       if (rows == skipped && !error_.ok()) return error_;
       rows_ += rows - skipped;
-      if (skipped == 0) return std::move(done->batch);
-      if (skipped < rows) return done->batch.Slice(skipped, rows - skipped);
+      if (skipped == 0) return std::move(done.batch);
+      if (skipped < rows) return done.batch.Slice(skipped, rows - skipped);
     }
   }
 
   Cursor Save() const override {
-    Cursor cursor = cursor_.empty() ? upstream_->Save() : cursor_;
+    Cursor cursor = cursor_.empty() ? FirstPosition() : cursor_;
     if (given_ == 0) return cursor;
     return Cursor::Of([cursor = std::move(cursor), rows = given_] {
       return nlohmann::json{{"before_error", cursor.ToJson()}, {"rows", rows}};
@@ -69,9 +98,16 @@ class MapStage : public Stage {
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    if (!cursor.contains("before_error")) return upstream_->Restore(cursor);
-    given_ = skip_ = cursor.at("rows").get<int64_t>();
-    return upstream_->Restore(cursor.at("before_error"));
+    const nlohmann::json* at = &cursor;
+    if (at->contains("before_error")) {
+      given_ = skip_ = at->at("rows").get<int64_t>();
+      at = &at->at("before_error");
+    }
+    if (at->contains("before_batch")) {
+      pass_over_ = at->at("row").get<int64_t>();
+      at = &at->at("before_batch");
+    }
+    return upstream_->Restore(*at);
   }
 
   Result<std::optional<int64_t>> NumRows() override {
@@ -101,38 +137,124 @@ class MapStage : public Stage {
   }
 
  private:
-  struct Item {
+  /// Rows of a batch of the upstream that one task works on.
+  struct Task {
     Batch batch;
-    // The position that follows the batch: what Save() answers once the batch is out.
-    Cursor cursor;
-    Status error;  // comes out after the batch
+    std::vector<int64_t> ends;    // of its pieces
+    std::vector<Cursor> cursors;  // the positions that follow them
+  };
+  /// What came of a piece.
+  struct Done {
+    Batch batch;
+    Cursor cursor;  // the position that follows: what Save() answers once the batch is out
+    Status error;   // comes out after the batch
   };
 
-  void Start() {
+  /// Where the stage stands before its first batch.
+  Cursor FirstPosition() const {
+    return pass_over_ == 0 ? upstream_->Save() : InsideBatch(upstream_->Save(), pass_over_);
+  }
+
+  void StartMap() {
     // From here on the upstream is ahead of what has been given out.
-    cursor_ = upstream_->Save();
-    auto pull = [this]() -> Result<std::optional<Item>> {
-      ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
-      if (!batch.has_value()) return std::nullopt;
-      return Item{std::move(*batch), upstream_->Save(), Status::OK()};
-    };
-    auto work = [this](Item item) -> Result<Item> {
-      const MixWatermark watermark = std::move(item.batch.watermark);
-      if (item.batch.ungathered != nullptr) ARROW_RETURN_NOT_OK(Gather(&item.batch));
-      std::optional<PackedRows> packed;
-      if (item.batch.spans != nullptr) packed.emplace(&item.batch);
-      // Where all rows have the same one, it need not be known which was made from which.
-      const Addresses from = watermark.is_uniform() ? Addresses() : item.batch.addresses;
-      AppliedBatch applied = ApplyOps(ops_, std::move(item.batch), &busy_);
-      applied.batch.watermark = watermark.Of(from, applied.batch.addresses);
-      if (packed.has_value()) packed->TakeBack(&applied);
-      return Item{std::move(applied.batch), std::move(item.cursor), std::move(applied.error)};
-    };
-    auto map = std::make_unique<exec::OrderedMap<Item, Item>>(context_.pool, context_.ReadAhead(),
-                                                              std::move(pull), std::move(work));
+    cursor_ = FirstPosition();
+    after_ = upstream_->Save();
+    auto map = std::make_unique<exec::OrderedMap<Task, std::vector<Done>>>(
+        context_.pool, context_.ReadAhead(), [this] { return Pull(); },
+        [this](Task task) { return Work(std::move(task)); });
     std::lock_guard<std::mutex> lock(mutex_);
     map_ = std::move(map);
     if (cancelled_) map_->Cancel();
+  }
+
+  Result<std::optional<Task>> Pull() {
+    if (!pulled_.has_value()) {
+      ARROW_ASSIGN_OR_RAISE(const bool is_there, PullBatch());
+      if (!is_there) return std::nullopt;
+    }
+    const int64_t rows = pulled_->num_rows();
+    const int64_t begin = next_row_;
+    Task task;
+    const PiecewiseOp* const op = ops_[0]->piecewise();
+    int64_t pieces = op == nullptr ? 1 : op->pieces_at_once();
+    do {
+      next_row_ = op == nullptr ? rows : EndOfPiece(*op);
+      task.ends.push_back(next_row_ - begin);
+      task.cursors.push_back(next_row_ < rows ? InsideBatch(before_, next_row_) : after_);
+    } while (next_row_ < rows && --pieces > 0);
+    if (begin == 0 && next_row_ == rows) {
+      task.batch = std::move(*pulled_);
+    } else {
+      task.batch = pulled_->Slice(begin, next_row_ - begin);
+    }
+    if (next_row_ == rows) pulled_.reset();
+    return task;
+  }
+
+  /// Pulls the next batch with rows that were not worked on before the saved position.
+  Result<bool> PullBatch() {
+    for (;;) {
+      ARROW_ASSIGN_OR_RAISE(pulled_, upstream_->Next());
+      if (!pulled_.has_value()) {
+        if (pass_over_ > 0) return DataChanged();
+        return false;
+      }
+      before_ = std::exchange(after_, upstream_->Save());
+      next_row_ = 0;
+      if (pass_over_ == 0) return true;
+      next_row_ = std::min(pass_over_, pulled_->num_rows());
+      pass_over_ -= next_row_;
+      if (next_row_ < pulled_->num_rows()) return true;
+    }
+  }
+
+  /// The end of the piece of the pulled batch that begins at `next_row_`.
+  int64_t EndOfPiece(const PiecewiseOp& op) const {
+    constexpr int64_t kRows = PiecewiseOp::kPieceRows;
+    const int64_t rows = pulled_->num_rows();
+    int64_t end = std::min((next_row_ / kRows + 1) * kRows, rows);
+    if (!op.joins_parts() || pulled_->addresses.size() == 0) return end;
+    while (end < rows &&
+           HaveOneParent(pulled_->addresses.At(end - 1), pulled_->addresses.At(end))) {
+      ++end;
+    }
+    return end;
+  }
+
+  /// Runs on the pool.
+  Result<std::vector<Done>> Work(Task task) {
+    if (task.batch.ungathered != nullptr) ARROW_RETURN_NOT_OK(Gather(&task.batch));
+    std::vector<Batch> pieces;
+    if (task.ends.size() == 1) {
+      pieces.push_back(std::move(task.batch));
+    } else {
+      int64_t begin = 0;
+      for (const int64_t end : task.ends) {
+        pieces.push_back(task.batch.Slice(begin, end - begin));
+        begin = end;
+      }
+    }
+    struct Origin {
+      MixWatermark watermark;
+      Addresses addresses;
+      std::optional<PackedRows> packed;
+    };
+    std::vector<Origin> origins(pieces.size());
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      origins[i].watermark = std::move(pieces[i].watermark);
+      if (pieces[i].spans != nullptr) origins[i].packed.emplace(&pieces[i]);
+      // Where all rows have the same one, it need not be known which was made from which.
+      if (!origins[i].watermark.is_uniform()) origins[i].addresses = pieces[i].addresses;
+    }
+    std::vector<AppliedBatch> applied = ApplyOpsToPieces(ops_, std::move(pieces), &busy_);
+    std::vector<Done> out;
+    for (size_t i = 0; i < applied.size(); ++i) {
+      Batch& batch = applied[i].batch;
+      batch.watermark = origins[i].watermark.Of(origins[i].addresses, batch.addresses);
+      if (origins[i].packed.has_value()) origins[i].packed->TakeBack(&applied[i]);
+      out.push_back({std::move(batch), std::move(task.cursors[i]), std::move(applied[i].error)});
+    }
+    return out;
   }
 
   /// Runs on the pool: whatever uses the rows next finds them in the cache.
@@ -142,6 +264,7 @@ class MapStage : public Stage {
     ARROW_ASSIGN_OR_RAISE(Batch gathered,
                           GatherRows(rows.parts, rows.rows, upstream_->schema(), &slabs_));
     gathered.dropped = std::move(batch->dropped);
+    gathered.watermark = std::move(batch->watermark);
     *batch = std::move(gathered);
     busy_.Add("gather", std::chrono::steady_clock::now() - begin);
     return Status::OK();
@@ -152,6 +275,16 @@ class MapStage : public Stage {
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   SlabPool slabs_;
+
+  // What was pulled: ahead of what was handed out.
+  std::optional<Batch> pulled_;  // the batch that tasks are made of
+  int64_t next_row_ = 0;         // of it: the first that is in no task
+  Cursor before_;                // the position before it
+  Cursor after_;                 // the position after it
+  int64_t pass_over_ = 0;        // rows of the upstream to leave out: worked on before a restore
+
+  // What was handed out.
+  std::deque<Done> done_;  // what comes next
   Cursor cursor_;
   int64_t given_ = 0;  // rows after the position that are out: those before an error
   int64_t skip_ = 0;   // of them, to be made and passed over after a restore
@@ -159,9 +292,9 @@ class MapStage : public Stage {
   BusyTimes busy_;
   Status error_;
   std::mutex mutex_;  // guards map_'s birth against Cancel()
-  bool cancelled_ = false;
+  std::atomic<bool> cancelled_{false};
   // Last: its destructor waits for tasks that use the members above.
-  std::unique_ptr<exec::OrderedMap<Item, Item>> map_;
+  std::unique_ptr<exec::OrderedMap<Task, std::vector<Done>>> map_;
 };
 
 }  // namespace
