@@ -32,7 +32,7 @@ Status DataChanged() {
 /// The position inside the batch that comes after `before`, from its row `row` on.
 Cursor InsideBatch(Cursor before, int64_t row) {
   return Cursor::Of([before = std::move(before), row] {
-    return nlohmann::json{{"before_batch", before.ToJson()}, {"row", row}};
+    return nlohmann::json{{"upstream", before.ToJson()}, {"in_batch", row}};
   });
 }
 
@@ -103,9 +103,9 @@ class MapStage : public Stage {
       given_ = skip_ = at->at("rows").get<int64_t>();
       at = &at->at("before_error");
     }
-    if (at->contains("before_batch")) {
-      pass_over_ = at->at("row").get<int64_t>();
-      at = &at->at("before_batch");
+    if (at->contains("in_batch")) {
+      pass_over_ = at->at("in_batch").get<int64_t>();
+      at = &at->at("upstream");
     }
     return upstream_->Restore(*at);
   }

@@ -145,9 +145,9 @@ TEST(MapStageTest, PiecesEndOnTheGridOfTheirBatch) {
   }
   EXPECT_EQ(sizes, (std::vector<int64_t>{32, 32, 32, 4, 32, 32, 32, 4}));
   EXPECT_EQ(op->most_rows, 64);
-  EXPECT_EQ(cursors[0], (nlohmann::json{{"before_batch", {{"batch", 0}}}, {"row", 64}}));
+  EXPECT_EQ(cursors[0], (nlohmann::json{{"upstream", {{"batch", 0}}}, {"in_batch", 64}}));
   EXPECT_EQ(cursors[3], (nlohmann::json{{"batch", 1}}));  // as without pieces
-  EXPECT_EQ(cursors[4], (nlohmann::json{{"before_batch", {{"batch", 1}}}, {"row", 64}}));
+  EXPECT_EQ(cursors[4], (nlohmann::json{{"upstream", {{"batch", 1}}}, {"in_batch", 64}}));
 }
 
 TEST(MapStageTest, ARestoreDoesNotWorkOnRowsAgain) {
@@ -155,7 +155,7 @@ TEST(MapStageTest, ARestoreDoesNotWorkOnRowsAgain) {
   StageContext context;
   context.pool = std::make_shared<exec::ThreadPool>(1);
   auto stage = InPieces(2, 200, op).make(context).ValueOrDie();
-  ASSERT_TRUE(stage->Restore({{"before_batch", {{"batch", 0}}}, {"row", 192}}).ok());
+  ASSERT_TRUE(stage->Restore({{"upstream", {{"batch", 0}}}, {"in_batch", 192}}).ok());
   EXPECT_EQ(stage->Next().ValueOrDie()->num_rows(), 4);
   while (stage->Next().ValueOrDie().has_value()) continue;
   EXPECT_EQ(op->rows, 208);
@@ -165,11 +165,11 @@ TEST(MapStageTest, APositionInsideABatchCountsRowsHoweverBatchesAreCut) {
   StageContext context;
   context.pool = std::make_shared<exec::ThreadPool>(1);
   auto stage = InPieces(5, 50, std::make_shared<EvenNumbersInPieces>()).make(context).ValueOrDie();
-  ASSERT_TRUE(stage->Restore({{"before_batch", {{"batch", 1}}}, {"row", 120}}).ok());
+  ASSERT_TRUE(stage->Restore({{"upstream", {{"batch", 1}}}, {"in_batch", 120}}).ok());
   const auto batch = stage->Next().ValueOrDie();
   EXPECT_EQ(batch->addresses.At(0).row, 170);
   auto behind = InPieces(5, 50, std::make_shared<EvenNumbersInPieces>()).make(context).ValueOrDie();
-  ASSERT_TRUE(behind->Restore({{"before_batch", {{"batch", 1}}}, {"row", 201}}).ok());
+  ASSERT_TRUE(behind->Restore({{"upstream", {{"batch", 1}}}, {"in_batch", 201}}).ok());
   EXPECT_NE(behind->Next().status().message().find("its data changed"), std::string::npos);
 }
 

@@ -125,9 +125,9 @@ def test_a_state_of_a_whole_block_is_gone_on_from(tmp_path: Path) -> None:
             next(batches)
         state = loader.state_dict()
         expected = next(batches)["n"].tolist()
-    assert state["cursor"]["row"] + state["skip"] == 150
+    assert state["cursor"]["in_batch"] + state["skip"] == 150
     state["skip"] = 150
-    state["cursor"] = state["cursor"]["before_batch"]
+    state["cursor"] = state["cursor"]["upstream"]
     with AsyncDataLoader(made, 30) as loader:
         loader.load_state_dict(state)
         assert next(iter(loader))["n"].tolist() == expected
