@@ -219,12 +219,12 @@ class Source:
     @property
     def shard_names(self) -> list[str]: ...
 
-    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, name: str = '', on_error: str = 'raise', quarantine_path: str = '', report: Callable[[str], object] | None = None, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None, on_missing: str = 'raise') -> Stream:
+    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, report: Callable[[str], object] | None = None, *, name: str = "", on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
         """
         The rows of the shards, from row `start_row` of the first one on, or shuffled.
         """
 
-    def grain_rows(self, columns: dict[str, str] | None, *, name: str, seed: int | None, part: int, parts: int, num_rows: int | None, real_rows: int | None, padding_column: str) -> Stream:
+    def grain_rows(self, columns: dict[str, str] | None, *, name: str = "", seed: int | None = 0, part: int = 0, parts: int = 1, num_rows: int | None = None, real_rows: int | None = None, padding_column: str = "") -> Stream:
         """A host's share of the rows in Grain's order: GrainRowsPlan()."""
 
     def known_rows(self, shard: int) -> int | None:
@@ -259,12 +259,12 @@ def concat(streams: Sequence[Stream], shard_names: Sequence[dict[str, str]], col
 def schema_of(stream: Stream) -> Any:
     """The schema of a stream's batches, as a pyarrow.Schema."""
 
-def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None, num_rows: int | None = None, *, inputs: Sequence[Stream]) -> Stream:
+def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0, num_rows: int | None = None, *, inputs: Sequence[Stream], mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
     """
     A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. `num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are made of, whose files are then this stream's; none where nothing is known of that.
     """
 
-def check_shuffle(mode: str, seed: int, window_bytes: int | None) -> None:
+def check_shuffle(*, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> None:
     """Raises TypeError or ValueError for what source.shuffle() cannot do."""
 
 class RowIterator:
@@ -380,7 +380,7 @@ def limit(stream: Stream, max_rows: int) -> Stream: ...
 def column_names(stream: Stream) -> list[str] | None:
     """Names of the stream's columns; None where rows have no schema."""
 
-def tokenize(stream: Stream, encoder: TextEncoder, *, column: str, add_special_tokens: bool, max_length: int, attention_mask: bool, pad_to: int, pad_id: int, pad_left: bool, keep: Sequence[str], on_error: str, rows_per_call: int, max_threads: int, report: object | None) -> Stream:
+def tokenize(stream: Stream, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, *, content_field: str = "text", add_special_tokens: bool = True, max_length: int = 0, return_attention_mask: bool = True, pad_to: int = 0, pad_token_id: int = 0, pad_left: bool = False, additional_fields: Iterable[str] = ..., skip_missing: bool = False, batch_size: int = 0, num_workers: int = 0) -> Stream:
     """
     The stream with its text column tokenized. `report(which, source, documents, tokens)` is told once when the first are cut, and once how many were in all.
     """

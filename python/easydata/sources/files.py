@@ -199,12 +199,12 @@ class FileSource(ShardedDataSource[Row]):
             None if columns is None else dict(columns),
             None if shards is None else list(shards),
             start_row,
-            self._name,
-            self._on_error,
-            self._quarantine_path,
             None if self._on_error == self._on_missing == "raise" else _logger.warning,
-            **({} if order is None else vars(order)),
+            name=self._name,
+            on_error=self._on_error,
             on_missing=self._on_missing,
+            quarantine_path=self._quarantine_path,
+            **({} if order is None else order.options()),
         )
 
     def _can_seek(self) -> bool:
@@ -221,7 +221,7 @@ class FileSource(ShardedDataSource[Row]):
     def _peek(self) -> Iterator[Any]:
         # Nothing is logged or put aside, which reading will do.
 
-        on_error = "raise" if self._on_error == "raise" else "skip"
+        on_error: OnError = "raise" if self._on_error == "raise" else "skip"
         seen = 0
         for count in _LOOKS:
             rows, is_all = self._source.peek(count, on_error)
@@ -231,7 +231,7 @@ class FileSource(ShardedDataSource[Row]):
                 return
             if seen < count:
                 break
-        on_missing = "raise" if self._on_missing == "raise" else "skip"
+        on_missing: OnError = "raise" if self._on_missing == "raise" else "skip"
         stream = self._source.stream(name=self._name, on_error=on_error, on_missing=on_missing)
         yield from itertools.islice(_native.iterate_rows(stream, ahead=False), seen, None)
 

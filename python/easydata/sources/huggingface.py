@@ -172,7 +172,7 @@ class HFDatasetShardedSource(ShardedDataSource[dict[str, Any]]):
             schema=schema,
             description=description,
             name=self._source_name,
-            shuffle="blocks",  # rows() shuffles; any row is at hand, so there is no window
+            mode="blocks",  # rows() shuffles; any row is at hand, so there is no window
             seed=order.seed,
             num_rows=self.estimated_length,
             inputs=[],

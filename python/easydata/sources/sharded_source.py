@@ -64,7 +64,11 @@ class Shuffle:
     window_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        _native.check_shuffle(self.shuffle, self.seed, self.window_bytes)
+        _native.check_shuffle(**self.options())
+
+    def options(self) -> dict[str, Any]:
+        """The order as the engine's options."""
+        return {"mode": self.shuffle, "seed": self.seed, "window_bytes": self.window_bytes}
 
 
 class ShardedDataSource(ABC, Generic[T_co]):
@@ -315,7 +319,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             name=self._source_name,
             num_rows=num_rows,
             inputs=list(self._read_streams()),
-            **({} if order is None else vars(order)),
+            **({} if order is None else order.options()),
         )
 
 

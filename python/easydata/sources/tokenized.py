@@ -226,19 +226,19 @@ class TokenizedShardedSource(ShardedDataSource[Example]):
         stream = _native.tokenize(
             stream,
             self._tokenizer.encoder,
-            column=self._content_field,
+            _CutReport(config.max_length, is_set(config, "max_length")),
+            content_field=self._content_field,
             add_special_tokens=config.add_special_tokens and messages is None,
             max_length=0 if self._is_split else _max_length(config),
-            attention_mask=config.return_attention_mask
+            return_attention_mask=config.return_attention_mask
             and (columns is None or "attention_mask" in columns),
             pad_to=self._padding.length,
-            pad_id=self._padding.token_id,
+            pad_token_id=self._padding.token_id,
             pad_left=self._padding.left,
-            keep=keep,
-            on_error=self._on_error,
-            rows_per_call=self._batch_size,
-            max_threads=self._num_workers,
-            report=_CutReport(config.max_length, is_set(config, "max_length")),
+            additional_fields=keep,
+            skip_missing=self._on_error == "skip",
+            batch_size=self._batch_size,
+            num_workers=self._num_workers,
         )
         return stream if columns is None else _native.conform(stream, dict(columns))
 

@@ -82,10 +82,15 @@ config::FieldList TokenizeStageConfig::Fields() {
           "max_length", &C::max_length,
           "Tokens kept of a document, where a dataset's tokenizer does not say. Where nobody "
           "says, a document that a packer splits is not cut, any other one at 2048."}
+          .Differs("a source alone is told by its TokenizerConfig")
           .AtLeast(1)
           .ReadsAs(kDefaultMaxLength),
-      config::Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}.AtLeast(1),
-      config::Field{"num_workers", &C::num_workers, "Threads that tokenize at most."}.AtLeast(1),
+      config::Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}
+          .Differs("the manual's; a source alone has no such bound")
+          .AtLeast(1),
+      config::Field{"num_workers", &C::num_workers, "Threads that tokenize at most."}
+          .Differs("the manual's; a source alone has no such bound")
+          .AtLeast(1),
       config::Field{"cache_tokenized", &C::cache_tokenized,
                     "Cache tokens where the pipeline has a cache."},
       config::Field{"remove_columns", &C::remove_columns,
