@@ -20,7 +20,7 @@ constexpr int32_t kIgnoredLabel = -100;
 
 }  // namespace
 
-RowWriter::RowWriter(const PackOptions& options, std::vector<TokenField> fields)
+RowWriter::RowWriter(const PackSettings& options, std::vector<TokenField> fields)
     : options_(options), fields_(std::move(fields)) {
   const auto row = arrow::fixed_size_list(arrow::int32(), options_.seq_length);
   arrow::FieldVector columns = {arrow::field("input_ids", row)};

@@ -21,7 +21,7 @@ namespace easydata::pack {
 /// batches is used again.
 class RowWriter {
  public:
-  RowWriter(const PackOptions& options, std::vector<TokenField> fields);
+  RowWriter(const PackSettings& options, std::vector<TokenField> fields);
 
   std::shared_ptr<arrow::Schema> schema() const { return schema_; }
 
@@ -52,7 +52,7 @@ class RowWriter {
   void MakeLabels(int64_t at, int32_t length);
   Result<std::shared_ptr<arrow::Array>> SegmentLengths() const;
 
-  const PackOptions options_;
+  const PackSettings options_;
   const std::vector<TokenField> fields_;
   /// The planes of labels, and the one that is made; -1: none is.
   std::vector<int> label_planes_;

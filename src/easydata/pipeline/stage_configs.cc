@@ -173,7 +173,7 @@ config::FieldList PackStageConfig::Fields() {
        },
        config::FieldsOf(&C::options, {config::Field{"shuffle_packed", &PackedOptions::shuffle,
                                                     PackedOptions::kShuffleText}}),
-       config::FieldsOf(&C::options, PackedOptions::StageFields())});
+       config::FieldsOf(&C::options, PackedOptions::StageFields("shuffle_packed"))});
 }
 
 config::FieldList LoadStageConfig::Fields() {
