@@ -38,8 +38,9 @@ Result<StreamPlan> Mixed(const StreamPlan& code, const StreamPlan& prose) {
       mix::WeightSchedule::Make(mix.names, {{0, {3, 1}}, {4, {1, 1}}}, mix::Interpolation::kStep));
   mix.schedule_unit = mix::ScheduleUnit::kSteps;
   mix.block_size = 8;
-  mix.add_source = false;
-  return mix::MixPlan({code, prose}, mix);
+  mix::MixWiring wiring;
+  wiring.add_source = false;
+  return mix::MixPlan({code, prose}, mix, wiring);
 }
 
 Status Run(const std::string& tokenizer_path, const std::string& state_path, int steps,

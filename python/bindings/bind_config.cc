@@ -18,8 +18,25 @@ Json Parse(const std::string& text) {
   return json;
 }
 
+Json Described(const std::vector<config::Neighbour>& neighbours) {
+  Json out = Json::array();
+  for (const config::Neighbour& each : neighbours) {
+    out.push_back({{"option", each.option}, {"values", each.values}});
+  }
+  return out;
+}
+
+/// {"nodes": [...], "beside": [{"option", "values"}], "superseded_by": [{"option", "values"}],
+/// "compatibility"}
+Json Described(const config::Acting& acting) {
+  return {{"nodes", acting.nodes},
+          {"beside", Described(acting.beside)},
+          {"superseded_by", Described(acting.superseded_by)},
+          {"compatibility", acting.compatibility}};
+}
+
 /// [{"name", "doc", "fields": [{"name", "type", "doc", "default", "reads_as", "required",
-/// "secret", "differs", "config"}]}]
+/// "secret", "differs", "config", "acting", "comes_later"}]}]
 std::string Described(const std::vector<config::ConfigDescriptor>& descriptors) {
   Json out = Json::array();
   for (const config::ConfigDescriptor& descriptor : descriptors) {
@@ -33,7 +50,9 @@ std::string Described(const std::vector<config::ConfigDescriptor>& descriptors) 
                         {"required", field.rules.required},
                         {"secret", field.rules.is_secret},
                         {"differs", field.rules.differs},
-                        {"config", field.config}});
+                        {"config", field.config},
+                        {"acting", Described(field.rules.acting)},
+                        {"comes_later", field.rules.comes_later()}});
     }
     out.push_back(
         {{"name", descriptor.name}, {"doc", descriptor.doc}, {"fields", std::move(fields)}});

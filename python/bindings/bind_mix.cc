@@ -79,7 +79,7 @@ void BindMix(nb::module_& m) {
       .def(
           "__init__",
           [](mix::MixOrder* self, const mix::MixOptions& options) {
-            new (self) mix::MixOrder(Unwrap(mix::MixOrder::Make(options)));
+            new (self) mix::MixOrder(Unwrap(mix::MixOrder::Make({options, {}})));
           },
           nb::arg("options"))
       .def(
@@ -98,15 +98,17 @@ void BindMix(nb::module_& m) {
 
   m.def(
       "mix",
-      [](const std::vector<const Stream*>& streams, mix::MixOptions options, bool add_source) {
-        options.add_source = add_source;
+      [](const std::vector<const Stream*>& streams, const mix::MixOptions& options,
+         bool add_source) {
+        mix::MixWiring wiring;
+        wiring.add_source = add_source;
         std::vector<StreamPlan> plans;
         Owned owned;
         for (const Stream* stream : streams) {
           plans.push_back(stream->plan);
           owned.Add(stream->owned);
         }
-        return Stream{Unwrap(mix::MixPlan(plans, options)), std::move(owned)};
+        return Stream{Unwrap(mix::MixPlan(plans, options, wiring)), std::move(owned)};
       },
       nb::arg("streams"), nb::arg("options"), nb::arg("add_source"), "Mixes streams.");
 }

@@ -111,17 +111,25 @@ void ReadOptions(const config::ConfigType& type, const nb::kwargs& given, void* 
 }
 
 std::string SignatureOf(const config::ConfigType& options, const std::string& before) {
+  return SignatureOf("__init__", options, before, "None");
+}
+
+std::string SignatureOf(const std::string& function, const config::ConfigType& options,
+                        const std::string& before, const std::string& returned) {
   for (const config::Field& field : options.fields) ReaderOf(field);  // there is one
-  std::string text = "def __init__(" + before + ", *";
+  std::string text = "def " + function + "(" + before;
+  if (before.find("*, ") == std::string::npos) text += before.empty() ? "*" : ", *";
   for (const config::FieldDescriptor& field : config::Describe(options).fields) {
     std::string type = field.type;
     ReplaceAll("Literal[", "typing.Literal[", &type);
     ReplaceAll("list[str]", "collections.abc.Iterable[str]", &type);
     ReplaceAll("dict[int, int]", "collections.abc.Mapping[int, int]", &type);
     ReplaceAll("dict[str, Any]", "collections.abc.Mapping[str, typing.Any]", &type);
-    text += ", " + field.name + ": " + type + " = " + Literal(field.default_value);
+    // What users must give, a function may do without.
+    const std::string value = field.rules.required ? "..." : Literal(field.default_value);
+    text += ", " + field.name + ": " + type + " = " + value;
   }
-  return text + ") -> None";
+  return text + ") -> " + returned;
 }
 
 }  // namespace easydata

@@ -47,8 +47,9 @@ void BindPack(nb::module_& m) {
       [](const Stream& stream, pipeline::PackedOptions options,
          std::vector<std::string> token_fields, bool grain_numbers) {
         options.pack.token_fields = std::move(token_fields);
-        options.pack.grain_numbers = grain_numbers;
-        return Stream{Unwrap(pipeline::PackedPlan(stream.plan, options)), stream.owned};
+        pack::PackWiring wiring;
+        wiring.grain_numbers = grain_numbers;
+        return Stream{Unwrap(pipeline::PackedPlan(stream.plan, options, wiring)), stream.owned};
       },
       nb::arg("stream"), nb::arg("options"), nb::arg("token_fields"),
       nb::arg("grain_numbers") = false,

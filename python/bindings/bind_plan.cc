@@ -63,15 +63,10 @@ std::vector<LogicalPlanPtr> PlansOf(const std::vector<const BoundPlan*>& plans, 
   return out;
 }
 
-BoundPlan RowsOfFiles(const PySource& source, const std::string& name, const std::string& on_error,
-                      const std::string& on_missing, const std::string& quarantine_path,
-                      nb::object report, std::optional<std::vector<std::string>> columns) {
+BoundPlan RowsOfFiles(const PySource& source, nb::object report,
+                      std::optional<std::vector<std::string>> columns, const nb::kwargs& given) {
   Owned owned;
-  source::SourceStageOptions options;
-  options.name = name;
-  options.on_error = ChoiceOf<source::OnError>("on_error", on_error);
-  options.on_missing = ChoiceOf<source::OnError>("on_missing", on_missing);
-  options.quarantine_path = quarantine_path;
+  auto options = OptionsFromPython<source::SourceStageOptions>(given);
   options.report = ReportFromPython(std::move(report), &owned);
   return {plan::FileRows(source.source, std::move(options), std::move(columns)), std::move(owned)};
 }
@@ -88,7 +83,7 @@ BoundPlan RowsOfPython(nb::object open, nb::object shard_names, const std::strin
   options.type_name = type_name;
   options.num_rows = num_rows;
   options.inputs = PlansOf(inputs, &owned);
-  options.order = ShuffleOf(shuffle, seed, std::nullopt);
+  options.order = OptionsFromPython<source::SourceShuffleOptions>(given);
   return {PythonRows(std::move(options)), std::move(owned)};
 }
 
@@ -132,22 +127,9 @@ BoundPlan MixedRows(const std::vector<const BoundPlan*>& inputs, const mix::MixO
 }
 
 BoundPlan TokenizedRows(const BoundPlan& texts, nb::handle_t<tokenizers::TextEncoder> encoder,
-                        const std::string& column, bool add_special_tokens, int64_t max_length,
-                        bool may_be_whole, bool attention_mask, int64_t pad_to, int32_t pad_id,
-                        bool pad_left, std::vector<std::string> keep, const std::string& on_error,
-                        int64_t rows_per_call, int max_threads, nb::object report) {
+                        nb::object report, bool may_be_whole, const nb::kwargs& given) {
   plan::TokenizedOptions options;
-  transform::TokenizeOptions& tokenize = options.tokenize;
-  tokenize.column = column;
-  tokenize.encode = {add_special_tokens, max_length};
-  tokenize.attention_mask = attention_mask;
-  tokenize.pad_to = pad_to;
-  tokenize.pad_id = pad_id;
-  tokenize.pad_left = pad_left;
-  tokenize.keep = std::move(keep);
-  tokenize.skip_missing = ChoiceOf<source::OnError>("on_error", on_error) == source::OnError::kSkip;
-  tokenize.rows_per_call = rows_per_call;
-  tokenize.max_threads = max_threads;
+  options.tokenize = OptionsFromPython<transform::TokenizeOptions>(given);
   options.may_be_whole = may_be_whole;
   Owned owned = texts.owned;
   auto tell = TellFromPython(std::move(report), &owned);
@@ -314,36 +296,39 @@ void BindPlan(nb::module_& m) {
           "can_seek", [](const BoundPlan& self) { return self.plan->CanSeek(); },
           "Whether a stream may start at any row of a shard without making those before.");
 
-  m.def("file_rows", &RowsOfFiles, nb::arg("source"), nb::kw_only(), nb::arg("name"),
-        nb::arg("on_error"), nb::arg("on_missing"), nb::arg("quarantine_path"),
-        nb::arg("report").none(), nb::arg("columns").none(),
-        nb::sig("def file_rows(source: Source, *, name: str, on_error: str, on_missing: str, "
-                "quarantine_path: str, report: collections.abc.Callable[[str], object] | None, "
-                "columns: collections.abc.Sequence[str] | None) -> Plan"),
+  using config::ConfigTypeOf;
+  static const std::string file_rows_signature = SignatureOf(
+      "file_rows", ConfigTypeOf<source::SourceStageOptions>(),
+      "source: Source, report: collections.abc.Callable[[str], object] | None, columns: "
+      "collections.abc.Sequence[str] | None",
+      "Plan");
+  m.def("file_rows", &RowsOfFiles, nb::arg("source"), nb::arg("report").none(),
+        nb::arg("columns").none(), nb::arg("options"), nb::sig(file_rows_signature.c_str()),
         "Rows of files; of these columns, where they are named.");
-  m.def("python_rows", &RowsOfPython, nb::arg("open"), nb::arg("shard_names"), nb::kw_only(),
-        nb::arg("type_name"), nb::arg("schema") = nb::none(), nb::arg("description") = nb::dict(),
-        nb::arg("name") = "", nb::arg("num_rows") = nb::none(),
-        nb::arg("inputs") = std::vector<const BoundPlan*>(), nb::arg("shuffle") = nb::none(),
-        nb::arg("seed") = 0,
-        nb::sig("def python_rows(open: collections.abc.Callable[..., "
-                "collections.abc.Iterable[object]], shard_names: collections.abc.Callable[[], "
-                "collections.abc.Iterable[str]], *, type_name: str, schema: object | None = None, "
-                "description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, "
-                "inputs: collections.abc.Sequence[Plan] = [], shuffle: str | None = None, seed: "
-                "int = 0) -> Plan"),
+  static const std::string python_rows_signature = SignatureOf(
+      "python_rows", ConfigTypeOf<source::SourceShuffleOptions>(),
+      "open: collections.abc.Callable[..., collections.abc.Iterable[object]], shard_names: "
+      "collections.abc.Callable[[], collections.abc.Iterable[str]], type_name: str, schema: object "
+      "| None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = "
+      "None, inputs: collections.abc.Sequence[Plan] = []",
+      "Plan");
+  m.def("python_rows", &RowsOfPython, nb::arg("open"), nb::arg("shard_names"), nb::arg("type_name"),
+        nb::arg("schema") = nb::none(), nb::arg("description") = nb::dict(), nb::arg("name") = "",
+        nb::arg("num_rows") = nb::none(), nb::arg("inputs") = std::vector<const BoundPlan*>(),
+        nb::arg("options"), nb::sig(python_rows_signature.c_str()),
         "What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. "
         "`num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are "
-        "made of. `shuffle`: the order that open(..., epoch=) gives them in.");
+        "made of. The options: the order that open(..., epoch=) gives them in.");
+  static const std::string shuffled_rows_signature = SignatureOf(
+      "shuffled_rows", ConfigTypeOf<source::SourceShuffleOptions>(), "input: Plan", "Plan");
   m.def(
       "shuffled_rows",
-      [](const BoundPlan& input, const std::string& shuffle, uint64_t seed,
-         std::optional<int64_t> window_bytes) {
-        return BoundPlan(plan::Shuffled(input.plan, ShuffleOf(shuffle, seed, window_bytes)),
-                         input.owned);
+      [](const BoundPlan& input, const nb::kwargs& given) {
+        const auto order = OptionsFromPython<source::SourceShuffleOptions>(given);
+        return BoundPlan(plan::Shuffled(input.plan, order), input.owned);
       },
-      nb::arg("input"), nb::kw_only(), nb::arg("shuffle"), nb::arg("seed"),
-      nb::arg("window_bytes").none(), "The rows in a random order, as one shard.");
+      nb::arg("input"), nb::arg("options"), nb::sig(shuffled_rows_signature.c_str()),
+      "The rows in a random order, as one shard.");
   m.def("limited_rows", &LimitedRows, nb::arg("input"), nb::kw_only(), nb::arg("shards"),
         nb::arg("max_rows"), nb::arg("rows_within"), nb::arg("rows").none(),
         nb::sig("def limited_rows(input: Plan, *, shards: collections.abc.Sequence[str], max_rows: "
@@ -362,12 +347,15 @@ void BindPlan(nb::module_& m) {
         return BoundPlan(plan::Packed(input.plan, options), input.owned);
       },
       nb::arg("input"), nb::arg("options"), "Lists of tokens packed into rows of one length.");
-  m.def("tokenized_rows", &TokenizedRows, nb::arg("texts"), nb::arg("encoder"), nb::kw_only(),
-        nb::arg("column"), nb::arg("add_special_tokens"), nb::arg("max_length"),
-        nb::arg("may_be_whole"), nb::arg("attention_mask"), nb::arg("pad_to"), nb::arg("pad_id"),
-        nb::arg("pad_left"), nb::arg("keep"), nb::arg("on_error"), nb::arg("rows_per_call"),
-        nb::arg("max_threads"), nb::arg("report").none(),
-        "The rows with the text in `column` tokenized. `report` as of tokenize().");
+  static const std::string tokenized_rows_signature = SignatureOf(
+      "tokenized_rows", ConfigTypeOf<transform::TokenizeOptions>(),
+      "texts: Plan, encoder: TextEncoder, report: collections.abc.Callable[[str, str, int, int], "
+      "object] | None, may_be_whole: bool",
+      "Plan");
+  m.def("tokenized_rows", &TokenizedRows, nb::arg("texts"), nb::arg("encoder"),
+        nb::arg("report").none(), nb::arg("may_be_whole"), nb::arg("options"),
+        nb::sig(tokenized_rows_signature.c_str()),
+        "The rows with their texts tokenized. `report` as of tokenize().");
   m.def(
       "columns_or_refused",
       [](const BoundPlan& rows, std::string column) {

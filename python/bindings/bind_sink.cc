@@ -70,17 +70,18 @@ auto WhileOthersRun(Work work) {
 struct WriteJob {
   StreamPlan plan;
   sink::WriteOptions options;
+  sink::WriteWiring wiring;
   Owned owned;
   bool is_written = false;  // whole, by a run that got to its end
 
   std::unique_ptr<sink::StreamWriter> Writer() const {
-    return Unwrap(sink::StreamWriter::Make(plan, options));
+    return Unwrap(sink::StreamWriter::Make(plan, options, wiring));
   }
 };
 
 nb::dict Run(WriteJob& job, bool keep_finished, nb::handle report, nb::handle notice) {
   WriteJob once = job;
-  once.options.keep_finished = keep_finished;
+  once.wiring.keep_finished = keep_finished;
   auto writer = once.Writer();
   bool told = notice.is_none();
   const auto tell = [&] {
@@ -140,13 +141,14 @@ void BindSink(nb::module_& m) {
             options.output_path = output_path;
             options.storage = StorageFromPython(storage_options);
             options.columns = WantedFromPython(columns);
-            options.resumable = resumable;
-            if (sample_all) options.sample_rows = -1;
-            options.config = JsonFromPython(config, "config");
+            sink::WriteWiring wiring;
+            wiring.resumable = resumable;
+            if (sample_all) wiring.sample_rows = -1;
+            wiring.config = JsonFromPython(config, "config");
             for (const auto& [fingerprint, known] : tokenizers) {
-              options.tokenizers[fingerprint] = {known.first, known.second};
+              wiring.tokenizers[fingerprint] = {known.first, known.second};
             }
-            WriteJob job{stream.plan, std::move(options), stream.owned};
+            WriteJob job{stream.plan, std::move(options), std::move(wiring), stream.owned};
             (void)job.Writer();  // says what is wrong with the options
             new (self) WriteJob(std::move(job));
           },

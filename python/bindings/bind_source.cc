@@ -15,6 +15,7 @@
 #include "arrow_exchange.h"
 #include "bind_options.h"
 #include "bindings.h"
+#include "bound_plan.h"
 #include "bound_stream.h"
 #include "bound_type.h"
 #include "easydata/exec/exception_status.h"
@@ -232,65 +233,28 @@ void BindFormats(nb::module_& m) {
       nb::arg("name"), "The format of a name, or of a suffix without its dot; None for others.");
 }
 
-/// Refuses what source.shuffle() cannot do.
-void CheckShuffle(nb::handle mode, nb::handle seed, nb::handle window_bytes) {
-  const source::SourceShuffleOptions options =
-      ShuffleOf(OptionValue<std::string>("mode", mode), OptionValue<uint64_t>("seed", seed),
-                OptionalValue<int64_t>("window_bytes", window_bytes));
-  Check(options.Validate());
-}
-
 Stream StreamOf(const PySource& self, nb::object columns,
                 std::optional<std::vector<std::string>> shards, int64_t start_row,
-                const std::string& name, const std::string& on_error,
-                const std::string& quarantine_path, nb::object report,
-                const std::optional<std::string>& shuffle, uint64_t seed,
-                std::optional<int64_t> window_bytes, const std::string& on_missing) {
-  source::SourceStageOptions options;
-  options.on_missing = ChoiceOf<source::OnError>("on_missing", on_missing);
-  options.shuffle = ShuffleOf(shuffle, seed, window_bytes);
-  options.name = name;
+                nb::object report, const nb::kwargs& given) {
+  auto options = OptionsFromPython<source::SourceStageOptions>(given);
   options.columns = ColumnsFromPython(columns);
   options.shards = std::move(shards);
   options.start_row = start_row;
-  options.on_error = OnErrorOf(on_error);
-  options.quarantine_path = quarantine_path;
   Owned owned;
-  if (!report.is_none()) {
-    options.report = [report = owned.Lend(std::move(report))](const std::string& message) {
-      EngineGil gil;
-      if (!gil.held()) return;
-      const nb::object tell = report.Get();
-      if (!tell.is_valid()) return;
-      try {
-        CallPython([&] { return tell(message); });
-      } catch (nb::python_error& error) {
-        error.discard_as_unraisable("reporting a row that was left out");
-      }
-    };
-  }
+  options.report = ReportFromPython(std::move(report), &owned);
   return Stream{Unwrap(source::SourcePlan(self.source, std::move(options))), std::move(owned)};
 }
 
-Stream GrainRowsOf(const PySource& self, nb::object columns, const std::string& name,
-                   std::optional<uint64_t> seed, int64_t part, int64_t parts,
-                   std::optional<int64_t> num_rows, std::optional<int64_t> real_rows,
-                   const std::string& padding_column) {
-  source::GrainOrderOptions options;
-  options.name = name;
+Stream GrainRowsOf(const PySource& self, nb::object columns, const nb::kwargs& given) {
+  auto options = OptionsFromPython<source::GrainOrderOptions>(given);
   options.columns = ColumnsFromPython(columns);
-  options.shuffles = seed.has_value();
-  options.seed = seed.value_or(0);
-  options.share = {num_rows, part, parts, real_rows};
-  options.padding_column = padding_column;
   return Stream{Unwrap(source::GrainRowsPlan(self.source, std::move(options))), Owned()};
 }
 
 Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::object columns,
                     nb::object schema, nb::object description, const std::string& name,
-                    int64_t start_row, const std::optional<std::string>& shuffle, uint64_t seed,
-                    std::optional<int64_t> window_bytes, std::optional<int64_t> num_rows,
-                    nb::list inputs) {
+                    int64_t start_row, std::optional<int64_t> num_rows, nb::list inputs,
+                    const nb::kwargs& given) {
   Owned owned;
   auto source = std::make_shared<PythonSource>(owned.Lend(std::move(open)));
   source->shard_names = std::move(shard_names);
@@ -299,13 +263,14 @@ Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::o
   source->name = name;
   source->start_row = start_row;
   source->num_rows = num_rows;
+  const auto order = OptionsFromPython<source::SourceShuffleOptions>(given);
   std::vector<PlanInput> nodes;
   for (size_t i = 0; i < nb::len(inputs); ++i) {
     nodes.push_back({"input[" + std::to_string(i) + "].", nb::cast<Stream&>(inputs[i]).plan.node});
   }
   return Stream{
-      Unwrap(PythonStreamPlan(std::move(source), JsonFromPython(description, "description"),
-                              ShuffleOf(shuffle, seed, window_bytes), std::move(nodes))),
+      Unwrap(PythonStreamPlan(std::move(source), JsonFromPython(description, "description"), order,
+                              std::move(nodes))),
       std::move(owned)};
 }
 
@@ -327,15 +292,6 @@ PyObject* NextRow(PyObject* self) {
 nb::object Self(nb::handle self) { return nb::borrow(self); }
 
 }  // namespace
-
-source::SourceShuffleOptions ShuffleOf(const std::optional<std::string>& mode, uint64_t seed,
-                                       std::optional<int64_t> window_bytes) {
-  source::SourceShuffleOptions options;
-  if (mode.has_value()) options.mode = ChoiceOf<source::SourceShuffle>("mode", *mode);
-  options.seed = seed;
-  options.window_bytes = window_bytes;
-  return options;
-}
 
 std::shared_ptr<exec::ThreadPool> SharedPool() {
   static std::mutex mutex;
@@ -370,29 +326,36 @@ Columns ColumnsFromPython(nb::handle columns) {
 }
 
 void BindSource(nb::module_& m) {
+  using config::ConfigTypeOf;
+  static const std::string stream_signature =
+      SignatureOf("stream", ConfigTypeOf<source::SourceStageOptions>(),
+                  "self, columns: dict[str, str] | None = None, shards: "
+                  "collections.abc.Sequence[str] | None = None, start_row: int = 0, report: "
+                  "collections.abc.Callable[[str], object] | None = None",
+                  "Stream");
+  static const std::string grain_rows_signature =
+      SignatureOf("grain_rows", ConfigTypeOf<source::GrainOrderOptions>(),
+                  "self, columns: dict[str, str] | None", "Stream");
+  static const std::string python_stream_signature =
+      SignatureOf("python_stream", ConfigTypeOf<source::SourceShuffleOptions>(),
+                  "open: collections.abc.Callable[..., "
+                  "collections.abc.Iterable[object]], shard_names: collections.abc.Sequence[str], "
+                  "columns: dict[str, str] | None = None, schema: object | None = None, "
+                  "description: dict[str, object] = {}, name: str = '', start_row: int = 0, "
+                  "num_rows: int | None = None, *, inputs: collections.abc.Sequence[Stream]",
+                  "Stream");
+  static const std::string check_shuffle_signature =
+      SignatureOf("check_shuffle", ConfigTypeOf<source::SourceShuffleOptions>(), "", "None");
   BindFiles(m);
   BindFormats(m);
   BindPlain<PySource>(m, "Source", "Files that can be read from any row on.")
       .def_prop_ro("shard_names", [](const PySource& self) { return self.source->shard_names(); })
       .def("stream", &StreamOf, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),
-           nb::arg("start_row") = 0, nb::arg("name") = "", nb::arg("on_error") = "raise",
-           nb::arg("quarantine_path") = "", nb::arg("report") = nb::none(),
-           nb::arg("shuffle") = nb::none(), nb::arg("seed") = 0,
-           nb::arg("window_bytes") = nb::none(), nb::arg("on_missing") = "raise",
-           nb::sig(
-               "def stream(self, columns: dict[str, str] | None = None, shards: "
-               "collections.abc.Sequence[str] | None = None, start_row: int = 0, name: str = "
-               "'', on_error: str = 'raise', quarantine_path: str = '', report: "
-               "collections.abc.Callable[[str], object] | None = None, shuffle: str | None = None, "
-               "seed: int = 0, window_bytes: int | None = None, on_missing: str = 'raise') -> "
-               "Stream"),
+           nb::arg("start_row") = 0, nb::arg("report") = nb::none(), nb::arg("options"),
+           nb::sig(stream_signature.c_str()),
            "The rows of the shards, from row `start_row` of the first one on, or shuffled.")
-      .def("grain_rows", &GrainRowsOf, nb::arg("columns").none(), nb::kw_only(), nb::arg("name"),
-           nb::arg("seed").none(), nb::arg("part"), nb::arg("parts"), nb::arg("num_rows").none(),
-           nb::arg("real_rows").none(), nb::arg("padding_column"),
-           nb::sig("def grain_rows(self, columns: dict[str, str] | None, *, name: str, seed: int | "
-                   "None, part: int, parts: int, num_rows: int | None, real_rows: int | None, "
-                   "padding_column: str) -> Stream"),
+      .def("grain_rows", &GrainRowsOf, nb::arg("columns").none(), nb::arg("options"),
+           nb::sig(grain_rows_signature.c_str()),
            "A host's share of the rows in Grain's order: GrainRowsPlan().")
       .def(
           "known_rows",
@@ -491,22 +454,19 @@ void BindSource(nb::module_& m) {
   m.def("python_stream", &PythonStream, nb::arg("open"), nb::arg("shard_names"),
         nb::arg("columns") = nb::none(), nb::arg("schema") = nb::none(),
         nb::arg("description") = nb::dict(), nb::arg("name") = "", nb::arg("start_row") = 0,
-        nb::arg("shuffle") = nb::none(), nb::arg("seed") = 0, nb::arg("window_bytes") = nb::none(),
-        nb::arg("num_rows") = nb::none(), nb::kw_only(), nb::arg("inputs"),
-        nb::sig("def python_stream(open: collections.abc.Callable[..., "
-                "collections.abc.Iterable[object]], shard_names: collections.abc.Sequence[str], "
-                "columns: dict[str, str] | None = None, schema: object | None = None, description: "
-                "dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None "
-                "= None, seed: int = 0, window_bytes: int | None = None, num_rows: int | None = "
-                "None, *, inputs: collections.abc.Sequence[Stream]) -> Stream"),
+        nb::arg("num_rows") = nb::none(), nb::kw_only(), nb::arg("inputs"), nb::arg("order"),
+        nb::sig(python_stream_signature.c_str()),
         "A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. "
         "`num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are "
         "made of, whose files are then this stream's; none where nothing is known of that.");
 
-  m.def("check_shuffle", &CheckShuffle, nb::arg("mode").none(), nb::arg("seed").none(),
-        nb::arg("window_bytes").none(),
-        nb::sig("def check_shuffle(mode: str, seed: int, window_bytes: int | None) -> None"),
-        "Raises TypeError or ValueError for what source.shuffle() cannot do.");
+  m.def(
+      "check_shuffle",
+      [](const nb::kwargs& given) {
+        Check(OptionsFromPython<source::SourceShuffleOptions>(given).Validate());
+      },
+      nb::arg("order"), nb::sig(check_shuffle_signature.c_str()),
+      "Raises TypeError or ValueError for what source.shuffle() cannot do.");
 
   auto rows = BindOwner<RowIterator>(m, "RowIterator", "Rows of a stream as dicts.");
   rows.def("__iter__", &Self, nb::sig("def __iter__(self) -> RowIterator"))

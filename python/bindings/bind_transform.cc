@@ -20,7 +20,6 @@
 #include "easydata/json/json_column.h"
 #include "easydata/pipeline/limit_plan.h"
 #include "easydata/pipeline/tokenize_plan.h"
-#include "easydata/source/source_stage.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/transform/column_op.h"
@@ -33,21 +32,8 @@ namespace easydata {
 namespace {
 
 Stream TokenizeStream(const Stream& stream, nb::handle_t<tokenizers::TextEncoder> encoder,
-                      const std::string& column, bool add_special_tokens, int64_t max_length,
-                      bool attention_mask, int64_t pad_to, int32_t pad_id, bool pad_left,
-                      std::vector<std::string> keep, const std::string& on_error,
-                      int64_t rows_per_call, int max_threads, nb::object report) {
-  transform::TokenizeOptions options;
-  options.column = column;
-  options.encode = {add_special_tokens, max_length};
-  options.attention_mask = attention_mask;
-  options.pad_to = pad_to;
-  options.pad_id = pad_id;
-  options.pad_left = pad_left;
-  options.keep = std::move(keep);
-  options.skip_missing = ChoiceOf<source::OnError>("on_error", on_error) == source::OnError::kSkip;
-  options.rows_per_call = rows_per_call;
-  options.max_threads = max_threads;
+                      nb::object report, const nb::kwargs& given) {
+  const auto options = OptionsFromPython<transform::TokenizeOptions>(given);
   Owned owned = stream.owned;
   auto tell = TellFromPython(std::move(report), &owned);
   return {Unwrap(pipeline::TokenizePlan(stream.plan, SharedArgument(encoder), options,
@@ -89,11 +75,13 @@ void BindTransform(nb::module_& m) {
       nb::arg("stream"), nb::arg("op"), nb::arg("options"),
       "The stream with an operation on columns downstream of it (transform/column_op.h); `options` "
       "are JSON.");
-  m.def("tokenize", TokenizeStream, nb::arg("stream"), nb::arg("encoder"), nb::kw_only(),
-        nb::arg("column"), nb::arg("add_special_tokens"), nb::arg("max_length"),
-        nb::arg("attention_mask"), nb::arg("pad_to"), nb::arg("pad_id"), nb::arg("pad_left"),
-        nb::arg("keep"), nb::arg("on_error"), nb::arg("rows_per_call"), nb::arg("max_threads"),
-        nb::arg("report").none(),
+  static const std::string tokenize_signature =
+      SignatureOf("tokenize", config::ConfigTypeOf<transform::TokenizeOptions>(),
+                  "stream: Stream, encoder: TextEncoder, report: "
+                  "collections.abc.Callable[[str, str, int, int], object] | None",
+                  "Stream");
+  m.def("tokenize", TokenizeStream, nb::arg("stream"), nb::arg("encoder"), nb::arg("report").none(),
+        nb::arg("options"), nb::sig(tokenize_signature.c_str()),
         "The stream with its text column tokenized. `report(which, source, documents, tokens)` is "
         "told once when the first are cut, and once how many were in all.");
 }

@@ -29,10 +29,6 @@ struct PyFileListing {
 /// counters of its own. Needs the GIL.
 std::shared_ptr<const storage::Storage> StorageFromPython(nb::handle options);
 
-/// How a source is shuffled, as Python says it.
-source::SourceShuffleOptions ShuffleOf(const std::optional<std::string>& mode, uint64_t seed,
-                                       std::optional<int64_t> window_bytes);
-
 /// What iterators of rows share, however many are open; it ends with the last of them.
 std::shared_ptr<exec::ThreadPool> SharedPool();
 

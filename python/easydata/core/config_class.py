@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from easydata import _native
+from easydata.core.takes_options import declared_options
 
 _T = TypeVar("_T", bound=type)
 
@@ -26,11 +27,6 @@ _classes: dict[str, type] = {}
 _secrets: frozenset[str] = frozenset(
     field["name"] for entry in _descriptors.values() for field in entry["fields"] if field["secret"]
 )
-
-_options: dict[str, list[str]] = {
-    entry["name"]: [field["name"] for field in entry["fields"]]
-    for entry in json.loads(_native.option_descriptors())
-}
 
 
 class ConfigError(ValueError):
@@ -144,7 +140,7 @@ def options_of(config: Any, options: str, **names: str) -> dict[str, Any]:
     """
     return {
         option: getattr(config, name)
-        for option in _options[options]
+        for option in declared_options(options)
         if hasattr(config, name := names.get(option, option))
     }
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from easydata import _native
 from easydata.core.async_dataset import NO_LENGTH, AsyncDataset
+from easydata.core.signatures import AsyncDataLoaderSignature
 from easydata.execution.collate import Batch, PadSpec
-from easydata.execution.loader_signature import AsyncDataLoaderSignature
 from easydata.execution.sharding import DevicePrefetch, preshard_batch
 from easydata.execution.writers import as_source
 from easydata.sources.tokenized import tokenizers_of
@@ -35,7 +35,31 @@ _NO_DEVICE = (
 _POLL = 0.05
 
 
-class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
+class AsyncDataLoader(
+    AsyncDataLoaderSignature,
+    AsyncDataset[Batch],
+    options="LoadOptions",
+    positional=(
+        "source",
+        "batch_size",
+        "prefetch_enabled",
+        "prefetch_workers",
+        "prefetch_buffer_size",
+        "shuffle_buffer_size",
+        "drop_last",
+        "sharding_map",
+        "seed",
+    ),
+    texts={
+        "source": "Where rows come from.",
+        "sharding_map": "{column: jax sharding}, or one sharding for all columns: where arrays are "
+        "put; None: they stay arrays of numpy.",
+        "padding": "{column: PadSpec}; other columns of lists are padded at the right to the "
+        "longest row: input_ids with the tokenizer's pad id (0 where there is none), labels with "
+        "-100, others with 0. A column that the stream does not have is an error, which comes with "
+        "the first batch; whole rows of JSON have no known columns, and may be without it.",
+    },
+):
     """Hands out a source in batches: `{column: numpy array [batch, ...]}`.
 
     Lists of several lengths are padded, strings come as lists; arrays lie in the engine's own
@@ -50,8 +74,9 @@ class AsyncDataLoader(AsyncDataLoaderSignature, AsyncDataset[Batch]):
     def _take(
         self,
         source: ShardedDataSource[Any],
-        sharding_map: Mapping[str, Any] | Any,
-        padding: Mapping[str, PadSpec] | None,
+        sharding_map: Mapping[str, Any] | Any = None,
+        padding: Mapping[str, PadSpec] | None = None,
+        *,
         options: dict[str, Any],
     ) -> None:
         if options["prefetch_to_device"] and sharding_map is None:

@@ -6,14 +6,18 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
+from easydata.core.signatures import DatasetWriterSignature
 from easydata.core.sizes import parse_size
-from easydata.execution.writer_signature import DatasetWriterSignature
+from easydata.core.takes_options import takes_options_of
 from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
 from easydata.sources.sharded_source import ShardedDataSource
 from easydata.tokenizers.engine import known_tokenizers
+
+if TYPE_CHECKING:
+    from easydata.core.signatures import SaveOptions
 
 __all__ = [
     "ArrayRecordWriter",
@@ -61,7 +65,24 @@ class WriteStats:
     kept_shards: int = 0
 
 
-class DatasetWriter(DatasetWriterSignature):
+class DatasetWriter(
+    DatasetWriterSignature,
+    options="WriteOptions",
+    positional=("output_path", "max_shard_size", "num_shards", "compression", "overwrite"),
+    keywords=("num_threads", "max_shard_rows", "shard_prefix", "encode", "writer_options"),
+    types={"max_shard_size": "str | int", "compression": "str | None"},
+    texts={
+        "output_path": "A folder, made where it does not exist, or a prefix of an object store "
+        '("s3://bucket/rows", "gs://...").',
+        "columns": 'Columns to write, in this order, or {name: type} with types such as "int32", '
+        '"string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python '
+        "dicts) are those of the first 1,000 rows.",
+        "storage_options": "Who writes to an object store, and how patiently; None: the "
+        "credentials that the platform has. See docs/guide/stores.md.",
+        "progress": 'Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, '
+        "up to ten times a second.",
+    },
+):
     """Writes a source into a folder of shards, and `_metadata.json` when all of it is there.
 
     A shard gets its name when it is complete and on the disk. A job that was interrupted and is run
@@ -75,9 +96,10 @@ class DatasetWriter(DatasetWriterSignature):
     def _take(
         self,
         output_path: str | os.PathLike[str],
-        columns: _Columns | None,
-        storage_options: Mapping[str, Any] | None,
-        progress: _Progress | None,
+        columns: Sequence[str] | Mapping[str, str] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        progress: Callable[[dict[str, int]], object] | None = None,
+        *,
         options: dict[str, Any],
     ) -> None:
         self._output_path = os.fspath(output_path)
@@ -261,6 +283,7 @@ def create_writer(
     return writer(output_path, max_shard_size, num_shards, compression, overwrite, **options)
 
 
+@takes_options_of(DatasetWriter)
 def save_dataset(
     source: ShardedDataSource[Any],
     output_path: _Path,
@@ -268,52 +291,21 @@ def save_dataset(
     max_shard_size: str | int = "500MB",
     num_shards: int | None = None,
     compression: str | None = None,
-    *,
-    overwrite: bool = False,
-    columns: _Columns | None = None,
-    num_threads: int | None = None,
-    max_shard_rows: int | None = None,
-    shard_prefix: str | None = None,
-    encode: Literal["json"] | None = None,
-    writer_options: str | None = None,
-    progress: _Progress | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    **options: Unpack[SaveOptions],
 ) -> WriteStats:
     """Writes a source into a folder of shards; see DatasetWriter for the arguments and errors."""
-    return create_writer(
-        output_path,
-        format,
-        max_shard_size,
-        num_shards,
-        compression,
-        overwrite,
-        columns=columns,
-        num_threads=num_threads,
-        max_shard_rows=max_shard_rows,
-        shard_prefix=shard_prefix,
-        encode=encode,
-        writer_options=writer_options,
-        progress=progress,
-        storage_options=storage_options,
-    ).write(source)
+    writer = create_writer(output_path, format, max_shard_size, num_shards, compression, **options)
+    return writer.write(source)
 
 
+@takes_options_of(DatasetWriter, without=["num_shards"])
 def save_iterator(
     iterator: Iterable[Mapping[str, Any]],
     output_path: _Path,
     format: str = "parquet",
     max_shard_size: str | int = "500MB",
     compression: str | None = None,
-    *,
-    overwrite: bool = False,
-    columns: _Columns | None = None,
-    num_threads: int | None = None,
-    max_shard_rows: int | None = None,
-    shard_prefix: str | None = None,
-    encode: Literal["json"] | None = None,
-    writer_options: str | None = None,
-    progress: _Progress | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    **options: Unpack[SaveOptions],
 ) -> WriteStats:
     """Writes what an iterator of dicts yields; see DatasetWriter for the arguments and errors.
 
@@ -324,22 +316,7 @@ def save_iterator(
     stream = _native.python_stream(
         lambda shard, row: rows, ["iterator"], None, description={"kind": "iterator"}, inputs=[]
     )
-    writer = create_writer(
-        output_path,
-        format,
-        max_shard_size,
-        None,
-        compression,
-        overwrite,
-        columns=columns,
-        num_threads=num_threads,
-        max_shard_rows=max_shard_rows,
-        shard_prefix=shard_prefix,
-        encode=encode,
-        writer_options=writer_options,
-        progress=progress,
-        storage_options=storage_options,
-    )
+    writer = create_writer(output_path, format, max_shard_size, None, compression, **options)
     return writer._job_of(stream, False, isinstance(iterator, Sequence)).run_alone()
 
 

@@ -128,7 +128,7 @@ class _Documents:
                 "real_rows": self._rows.real_rows,
             },
             name=name,
-            shuffle="blocks",  # _batches() orders them
+            mode="blocks",  # _batches() orders them
             seed=self._rows.seed or 0,
             num_rows=self._count,
             inputs=[],

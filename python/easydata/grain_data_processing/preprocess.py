@@ -213,18 +213,12 @@ class _Documents:
             stream = _native.tokenize(
                 stream,
                 self.tokenizer.encoder,
-                column=self.column,
+                self._report,
+                content_field=self.column,
                 add_special_tokens=False,
                 max_length=max(1, self.max_length - around) if self.overlong == "truncate" else 0,
-                attention_mask=False,
-                pad_to=0,
-                pad_id=0,
-                pad_left=False,
-                keep=[PADDING],
-                on_error="raise",
-                rows_per_call=0,
-                max_threads=0,
-                report=self._report,
+                return_attention_mask=False,
+                additional_fields=[PADDING],
             )
         return _column_op(
             stream,

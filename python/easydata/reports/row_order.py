@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from easydata import _native
+from easydata.core.choices import OnError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -155,8 +156,8 @@ class BlockMap:
         self, columns: Columns | None, shard: int, row: int | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Rows of a shard from a row on; block by block at random where that is None."""
-        order: dict[str, Any] = {"start_row": row} if row is not None else {"shuffle": "blocks"}
-        on_error = "raise" if self._source._on_error == "raise" else "skip"
+        order: dict[str, Any] = {"start_row": row} if row is not None else {"mode": "blocks"}
+        on_error: OnError = "raise" if self._source._on_error == "raise" else "skip"
         stream = self._native.stream(
             None if columns is None else dict(columns),
             [self._source.shard_names[shard]],

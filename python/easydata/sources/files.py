@@ -189,7 +189,7 @@ class FileSource(PlannedSource[Row]):
     def _peek(self) -> Iterator[Any]:
         # Nothing is logged or put aside, which reading will do.
 
-        on_error = "raise" if self._on_error == "raise" else "skip"
+        on_error: OnError = "raise" if self._on_error == "raise" else "skip"
         seen = 0
         for count in _LOOKS:
             rows, is_all = self._source.peek(count, on_error)
@@ -199,7 +199,7 @@ class FileSource(PlannedSource[Row]):
                 return
             if seen < count:
                 break
-        on_missing = "raise" if self._on_missing == "raise" else "skip"
+        on_missing: OnError = "raise" if self._on_missing == "raise" else "skip"
         stream = self._source.stream(name=self._name, on_error=on_error, on_missing=on_missing)
         yield from itertools.islice(_native.iterate_rows(stream, ahead=False), seen, None)
 

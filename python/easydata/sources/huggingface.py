@@ -144,7 +144,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
                     'a streaming data set has no blocks to shuffle; use "rows", which shuffles its '
                     "rows within windows"
                 )
-            return _native.shuffled_rows(self._rows_plan(), **vars(order))
+            return _native.shuffled_rows(self._rows_plan(), **order.options())
         if order.window_bytes is not None:
             raise ValueError(
                 "window_bytes is for rows that are read in a window; those of a data set at hand "
@@ -165,10 +165,10 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             schema=schema,
             description={**self._description(), "shuffle": order.shuffle},
             num_rows=self.estimated_length,
-            shuffle="blocks",  # rows() shuffles; any row is at hand, so there is no window
+            mode="blocks",  # rows() shuffles; any row is at hand, so there is no window
             seed=order.seed,
         )
-        return _native.shuffled_rows(shuffled, **vars(order))
+        return _native.shuffled_rows(shuffled, **order.options())
 
     def _description(self) -> dict[str, Any]:
         return {

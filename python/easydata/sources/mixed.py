@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from easydata import _native
+from easydata.core.signatures import MixedShardedSourceSignature
 from easydata.sources.huggingface import wrap_hf_dataset
-from easydata.sources.mixed_signature import MixedShardedSourceSignature
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource
 from easydata.sources.weight_schedule import WeightScheduler
 
@@ -32,7 +32,25 @@ class MixedShardState:
     examples_yielded: int = 0
 
 
-class MixedShardedSource(MixedShardedSourceSignature, PlannedSource[Any]):
+class MixedShardedSource(
+    MixedShardedSourceSignature,
+    PlannedSource[Any],
+    options="MixOptions",
+    positional=(
+        "sources",
+        "weights",
+        "block_size",
+        "seed",
+        "stop_strategy",
+        "weight_scheduler",
+    ),
+    texts={
+        "sources": "The sources by name; a list gets the names in `weights`, if that is a dict of "
+        "as many, else dataset_0, dataset_1, ...",
+        "weights": "By name, or a list in the sources' order; any positive sum. None: equal.",
+        "weight_scheduler": "Weights that change, instead of `weights`.",
+    },
+):
     """Several sources mixed block by block, or as Grain mixes.
 
     In each block of `block_size` examples every source has its share, and NumPy's
@@ -53,8 +71,9 @@ class MixedShardedSource(MixedShardedSourceSignature, PlannedSource[Any]):
     def _take(
         self,
         sources: Mapping[str, ShardedDataSource[Any]] | Sequence[ShardedDataSource[Any]],
-        weights: Mapping[str, float] | Sequence[float] | None,
-        weight_scheduler: WeightScheduler | None,
+        weights: Mapping[str, float] | Sequence[float] | None = None,
+        weight_scheduler: WeightScheduler | None = None,
+        *,
         options: dict[str, Any],
     ) -> None:
         if weight_scheduler is not None and not isinstance(weight_scheduler, WeightScheduler):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from easydata import _native
 from easydata.core.choices import PackStrategy
+from easydata.core.signatures import PackedShardedSourceSignature
 from easydata.sources.huggingface import wrap_hf_dataset
-from easydata.sources.packed_signature import PackedShardedSourceSignature
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource
 from easydata.sources.tokenized import tokenizers_of
 from easydata.transforms.packers import _matrix
@@ -22,7 +22,26 @@ if TYPE_CHECKING:
 Strategy: TypeAlias = PackStrategy
 
 
-class PackedShardedSource(PackedShardedSourceSignature, PlannedSource["dict[str, Ints]"]):
+class PackedShardedSource(
+    PackedShardedSourceSignature,
+    PlannedSource["dict[str, Ints]"],
+    options="PackedOptions",
+    positional=(
+        "source",
+        "seq_length",
+        "eos_token_id",
+        "pad_token_id",
+        "strategy",
+        "num_packers",
+        "include_segment_ids",
+        "input_field",
+        "shuffle",
+        "shuffle_buffer_factor",
+        "seed",
+    ),
+    required=("seq_length", "eos_token_id"),
+    texts={"source": "Where rows come from."},
+):
     """The token lists of a source in rows of exactly seq_length tokens.
 
     Rows are dicts of int32 arrays [seq_length]: the tokens, attention_mask (0 on padding),
@@ -35,7 +54,7 @@ class PackedShardedSource(PackedShardedSourceSignature, PlannedSource["dict[str,
 
     _shuffles_inputs = True
 
-    def _take(self, source: ShardedDataSource[Any], options: dict[str, Any]) -> None:
+    def _take(self, source: ShardedDataSource[Any], *, options: dict[str, Any]) -> None:
         self._inputs = (wrap_hf_dataset(source),)
         self._given = options
         # The engine judges the options before anything is read; kept as given, they can be pickled.

@@ -62,7 +62,11 @@ class Shuffle:
     window_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        _native.check_shuffle(self.shuffle, self.seed, self.window_bytes)
+        _native.check_shuffle(**self.options())
+
+    def options(self) -> dict[str, Any]:
+        """The order as the engine's options."""
+        return {"mode": self.shuffle, "seed": self.seed, "window_bytes": self.window_bytes}
 
 
 class ShardedDataSource(ABC, Generic[T_co]):
@@ -267,7 +271,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
     def _shuffled_plan(self, order: Shuffle) -> _native.Plan:
         """Its rows in a random order."""
-        return _native.shuffled_rows(self._plan, **vars(order))
+        return _native.shuffled_rows(self._plan, **order.options())
 
     def _stream(
         self, columns: Columns | None = None, shards: Sequence[str] | None = None

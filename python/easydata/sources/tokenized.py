@@ -191,19 +191,19 @@ class TokenizedShardedSource(PlannedSource[Example]):
         return _native.tokenized_rows(
             self._texts_plan(messages),
             self._tokenizer.encoder,
-            column=self._content_field,
+            _CutReport(config.max_length, is_limited),
+            content_field=self._content_field,
             add_special_tokens=config.add_special_tokens and messages is None,
             max_length=_max_length(config),
             may_be_whole=not is_limited and self._padding.length == 0,
-            attention_mask=config.return_attention_mask,
+            return_attention_mask=config.return_attention_mask,
             pad_to=self._padding.length,
-            pad_id=self._padding.token_id,
+            pad_token_id=self._padding.token_id,
             pad_left=self._padding.left,
-            keep=self._additional_fields,
-            on_error=self._on_error,
-            rows_per_call=self._batch_size,
-            max_threads=self._num_workers,
-            report=_CutReport(config.max_length, is_limited),
+            additional_fields=self._additional_fields,
+            skip_missing=self._on_error == "skip",
+            batch_size=self._batch_size,
+            num_workers=self._num_workers,
         )
 
     def _texts_plan(self, messages: str | None) -> _native.Plan:

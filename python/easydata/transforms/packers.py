@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from easydata import _native
 from easydata.core.choices import PackStrategy
-from easydata.transforms.packer_signatures import (
+from easydata.core.signatures import (
     FirstFitPackerSignature,
     GreedyPackerSignature,
     PoolPackerSignature,
@@ -52,6 +52,10 @@ class PackedSequence:
         return arrays
 
 
+_REQUIRED = ("seq_length", "eos_token_id")
+_FIRST = (*_REQUIRED, "pad_token_id")
+
+
 class _Packer:
     """What the packers share: the engine's packer, and who the documents belong to."""
 
@@ -91,27 +95,48 @@ class _Packer:
         return PackedSequence(**arrays, source_ids=ids)
 
 
-class GreedyPacker(GreedyPackerSignature, _Packer):
+class GreedyPacker(
+    GreedyPackerSignature,
+    _Packer,
+    options="PackOptions",
+    positional=(*_FIRST, "include_segment_ids"),
+    required=_REQUIRED,
+    keywords=("overlong",),
+):
     """Puts documents end to end and cuts rows off."""
 
-    def _take(self, options: dict[str, Any]) -> None:
+    def _take(self, *, options: dict[str, Any]) -> None:
         self._start("greedy", options, "seq_length")
 
 
-class PoolPacker(PoolPackerSignature, _Packer):
+class PoolPacker(
+    PoolPackerSignature,
+    _Packer,
+    options="PackOptions",
+    positional=(*_FIRST, "num_packers", "include_segment_ids"),
+    required=_REQUIRED,
+    keywords=("overlong", "pack_window"),
+):
     """Keeps several rows open and puts a document where it fits best.
 
     A document that fits into none is cut at the end of the first row.
     """
 
-    def _take(self, options: dict[str, Any]) -> None:
+    def _take(self, *, options: dict[str, Any]) -> None:
         self._start("pool", options, "pack_window")
 
 
-class FirstFitPacker(FirstFitPackerSignature, _Packer):
+class FirstFitPacker(
+    FirstFitPackerSignature,
+    _Packer,
+    options="PackOptions",
+    positional=(*_FIRST, "buffer_size=pack_window", "include_segment_ids"),
+    required=_REQUIRED,
+    keywords=("overlong",),
+):
     """Sorts a window of documents by length, longest first, and puts each where it first fits."""
 
-    def _take(self, options: dict[str, Any]) -> None:
+    def _take(self, *, options: dict[str, Any]) -> None:
         self._start("first_fit", options, "pack_window")
 
 

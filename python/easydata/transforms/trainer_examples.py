@@ -13,6 +13,14 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeGuard
 
 from easydata import _native
+from easydata.core.signatures import (
+    DPOPreprocessTransformSignature,
+    EmbeddingPreprocessTransformSignature,
+    GRPOPreprocessTransformSignature,
+    RewardPreprocessTransformSignature,
+    SFTPreprocessTransformSignature,
+    UnpairedSignature,
+)
 from easydata.tokenizers.chat_template import ChatTemplate, Renderer, _schema, renderer_of
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import (
@@ -24,16 +32,22 @@ from easydata.transforms.base import (
 )
 from easydata.transforms.conversation import FROM_VALUE_ROLES
 from easydata.transforms.example_explanation import Explanation, explain
-from easydata.transforms.example_signatures import (
-    DPOPreprocessSignature,
-    EmbeddingPreprocessSignature,
-    GRPOPreprocessSignature,
-    KTOPreprocessSignature,
-    RewardPreprocessSignature,
-    SFTPreprocessSignature,
-)
 
 _log = logging.getLogger("easydata")
+
+# What parameters are that are no options of the engine's.
+_TEXTS = {
+    "tokenizer": "An `easydata.Tokenizer` or what one is made of: a folder, a path, a live "
+    "tokenizer.",
+    "formatting_func": "A pure function of a row, called first; returns its text, or its fields.",
+    "embedding_tokenizer": "A second tokenizer, which encodes prompts for a density estimate.",
+    "tools": "Functions, or their JSON schemas, for chats that have no `tools` of their own.",
+    "chat_template": "A template in place of the tokenizer's: its text, or the path of its file.",
+    "chat_template_kwargs": "What the template may read besides, such as enable_thinking; a row's "
+    "own field of this name goes before.",
+    "role_mapping": "Roles of more names that from/value messages have.",
+}
+_ANSWERS = ("max_prompt_length", "max_completion_length", "add_special_tokens")
 
 
 class _Examples(_Step):
@@ -400,7 +414,24 @@ def _template_of(
     return renderer
 
 
-class SFTPreprocessTransform(SFTPreprocessSignature, _Examples, Transform):
+class SFTPreprocessTransform(
+    SFTPreprocessTransformSignature,
+    _Examples,
+    Transform,
+    options="SftOptions",
+    positional=(
+        "tokenizer",
+        "max_length",
+        "text_field",
+        "messages_field",
+        "mask_prompt",
+        "add_eos",
+        "truncation",
+        "formatting_func",
+    ),
+    required=("max_length",),
+    texts=_TEXTS,
+):
     """Prepares chats, prompts with completions, and texts for supervised fine-tuning.
 
     A row is taken as a chat where it has messages, else as prompt and completion, else as text;
@@ -417,10 +448,11 @@ class SFTPreprocessTransform(SFTPreprocessSignature, _Examples, Transform):
     def _take(
         self,
         tokenizer: Any,
-        formatting_func: Callable[[Example], Any] | None,
-        chat_template: str | os.PathLike[str] | None,
-        chat_template_kwargs: Mapping[str, Any] | None,
-        role_mapping: Mapping[str, str] | None,
+        formatting_func: Callable[[Example], Any] | None = None,
+        chat_template: str | os.PathLike[str] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        role_mapping: Mapping[str, str] | None = None,
+        *,
         options: dict[str, Any],
     ) -> None:
         self._start(
@@ -489,7 +521,14 @@ class SFTPreprocessTransform(SFTPreprocessSignature, _Examples, Transform):
         return [MapTransform(self._formatted), plain]
 
 
-class DPOPreprocessTransform(DPOPreprocessSignature, _Examples, Transform):
+class DPOPreprocessTransform(
+    DPOPreprocessTransformSignature,
+    _Examples,
+    Transform,
+    options="PreferenceOptions",
+    positional=("tokenizer", *_ANSWERS, "tools", "label_pad_token_id"),
+    texts=_TEXTS,
+):
     """Prepares preference pairs for direct preference optimisation.
 
     Rows have `prompt`, `chosen` and `rejected`, texts or chats; without `prompt` it is what the two
@@ -506,10 +545,11 @@ class DPOPreprocessTransform(DPOPreprocessSignature, _Examples, Transform):
     def _take(
         self,
         tokenizer: Any,
-        tools: Sequence[Any] | None,
-        chat_template: str | os.PathLike[str] | None,
-        chat_template_kwargs: Mapping[str, Any] | None,
-        role_mapping: Mapping[str, str] | None,
+        tools: Sequence[Any] | None = None,
+        chat_template: str | os.PathLike[str] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        role_mapping: Mapping[str, str] | None = None,
+        *,
         options: dict[str, Any],
     ) -> None:
         self._start(
@@ -528,7 +568,13 @@ class ORPOPreprocessTransform(DPOPreprocessTransform):
 CPOPreprocessTransform = DPOPreprocessTransform
 
 
-class _Unpaired(KTOPreprocessSignature, _Examples):
+class _Unpaired(
+    UnpairedSignature,
+    _Examples,
+    options="UnpairedOptions",
+    positional=("tokenizer", *_ANSWERS, "label_pad_token_id", "embedding_tokenizer", "tools"),
+    texts=_TEXTS,
+):
     """What the transforms of single answers share."""
 
     _options_type = _native.UnpairedOptions
@@ -537,11 +583,12 @@ class _Unpaired(KTOPreprocessSignature, _Examples):
     def _take(
         self,
         tokenizer: Any,
-        embedding_tokenizer: Any,
-        tools: Sequence[Any] | None,
-        chat_template: str | os.PathLike[str] | None,
-        chat_template_kwargs: Mapping[str, Any] | None,
-        role_mapping: Mapping[str, str] | None,
+        embedding_tokenizer: Any = None,
+        tools: Sequence[Any] | None = None,
+        chat_template: str | os.PathLike[str] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        role_mapping: Mapping[str, str] | None = None,
+        *,
         options: dict[str, Any],
     ) -> None:
         self._start(
@@ -588,7 +635,14 @@ class BCOPreprocessTransform(_Unpaired, ExpandTransform):
         return iter(self.examples(example))
 
 
-class GRPOPreprocessTransform(GRPOPreprocessSignature, _Examples, Transform):
+class GRPOPreprocessTransform(
+    GRPOPreprocessTransformSignature,
+    _Examples,
+    Transform,
+    options="PromptOptions",
+    positional=("tokenizer", "max_prompt_length", "tools", "skip_apply_chat_template"),
+    texts=_TEXTS,
+):
     """Prepares prompts for group-relative policy optimisation.
 
     A prompt is `prompt` (text or chat), `messages`, or what `chosen` and `rejected` begin with
@@ -602,10 +656,11 @@ class GRPOPreprocessTransform(GRPOPreprocessSignature, _Examples, Transform):
     def _take(
         self,
         tokenizer: Any,
-        tools: Sequence[Any] | None,
-        chat_template: str | os.PathLike[str] | None,
-        chat_template_kwargs: Mapping[str, Any] | None,
-        role_mapping: Mapping[str, str] | None,
+        tools: Sequence[Any] | None = None,
+        chat_template: str | os.PathLike[str] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        role_mapping: Mapping[str, str] | None = None,
+        *,
         options: dict[str, Any],
     ) -> None:
         self._start(
@@ -621,7 +676,15 @@ class PPOPreprocessTransform(GRPOPreprocessTransform):
     """Prepares prompts for proximal policy optimisation: as for GRPO."""
 
 
-class RewardPreprocessTransform(RewardPreprocessSignature, _Examples, Transform):
+class RewardPreprocessTransform(
+    RewardPreprocessTransformSignature,
+    _Examples,
+    Transform,
+    options="RewardOptions",
+    positional=("tokenizer", "max_length", "truncation"),
+    required=("max_length",),
+    texts=_TEXTS,
+):
     """Prepares chosen and rejected answers, with their prompt if there is one, for a reward model.
 
     Columns: `input_ids_chosen`, `attention_mask_chosen`, and the same for rejected. Layout "trl":
@@ -634,9 +697,10 @@ class RewardPreprocessTransform(RewardPreprocessSignature, _Examples, Transform)
     def _take(
         self,
         tokenizer: Any,
-        chat_template: str | os.PathLike[str] | None,
-        chat_template_kwargs: Mapping[str, Any] | None,
-        role_mapping: Mapping[str, str] | None,
+        chat_template: str | os.PathLike[str] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        role_mapping: Mapping[str, str] | None = None,
+        *,
         options: dict[str, Any],
     ) -> None:
         self._start(tokenizer, chat_template, chat_template_kwargs, role_mapping, options)
@@ -646,7 +710,14 @@ class RewardPreprocessTransform(RewardPreprocessSignature, _Examples, Transform)
         return self._one(example)
 
 
-class EmbeddingPreprocessTransform(EmbeddingPreprocessSignature, _Examples, Transform):
+class EmbeddingPreprocessTransform(
+    EmbeddingPreprocessTransformSignature,
+    _Examples,
+    Transform,
+    options="EmbeddingOptions",
+    positional=("tokenizer", "max_length", "query_field", "positive_field", "negative_field"),
+    texts=_TEXTS,
+):
     """Prepares queries with what is, and what is not, to be found, for an embedding model.
 
     Columns: `query_input_ids`, `query_attention_mask`, and the same for positive and negative.
@@ -655,7 +726,7 @@ class EmbeddingPreprocessTransform(EmbeddingPreprocessSignature, _Examples, Tran
     _options_type = _native.EmbeddingOptions
     _make = staticmethod(_native.embedding_examples)
 
-    def _take(self, tokenizer: Any, options: dict[str, Any]) -> None:
+    def _take(self, tokenizer: Any, *, options: dict[str, Any]) -> None:
         self._start(tokenizer, None, None, None, options)
 
     def __call__(self, example: Example) -> Example | None:

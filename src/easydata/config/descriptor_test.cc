@@ -104,6 +104,25 @@ TEST(Descriptor, TheOptionsOfPartsAreThoseOfTheWhole) {
   EXPECT_EQ(config->outer.rate, 2);
 }
 
+TEST(Descriptor, OptionsSayWhenTheyAct) {
+  const FieldList fields = ActingAt(
+      {"whole"}, Changed(Outer::Fields(), "rate", [](const Field& field) {
+        return field.ActsAt({"part"}).Beside("mode", {"fast", "slow"}).SupersededBy("limit");
+      }));
+  for (const Field& field : fields) {
+    const bool is_rate = std::string(field.name) == "rate";
+    EXPECT_THAT(field.rules.acting.nodes, ElementsAre(is_rate ? "part" : "whole"));
+    EXPECT_EQ(field.rules.comes_later(), std::string(field.name) == "flag") << field.name;
+  }
+  const Acting acting = Chosen(fields, {"rate"})[0].rules.acting;
+  EXPECT_EQ(acting.beside[0].option, "mode");
+  EXPECT_THAT(acting.beside[0].values, ElementsAre("fast", "slow"));
+  EXPECT_EQ(acting.superseded_by[0].option, "limit");
+  EXPECT_TRUE(acting.superseded_by[0].values.empty());
+  EXPECT_EQ(fields[0].ForCompatibility("it was there").rules.acting.compatibility, "it was there");
+  EXPECT_THROW(Chosen(fields, {"rates"}), std::logic_error);
+}
+
 struct Foreign {
   static constexpr const char* kName = "Foreign";
   static constexpr const char* kDoc = "Declares an option of another struct.";

@@ -31,6 +31,41 @@ FieldList Joined(std::initializer_list<FieldList> lists) {
   return out;
 }
 
+namespace {
+
+size_t IndexOf(const FieldList& fields, std::string_view name) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) return i;
+  }
+  throw std::logic_error("there is no option " + std::string(name));
+}
+
+}  // namespace
+
+bool FieldRules::comes_later() const {
+  return std::any_of(later.begin(), later.end(),
+                     [](const Later& refused) { return !refused.value.has_value(); });
+}
+
+FieldList ActingAt(const std::vector<std::string>& nodes, FieldList fields) {
+  for (Field& field : fields) {
+    if (field.rules.acting.nodes.empty()) field.rules.acting.nodes = nodes;
+  }
+  return fields;
+}
+
+FieldList Chosen(const FieldList& fields, std::initializer_list<const char*> names) {
+  FieldList out;
+  for (const char* name : names) out.push_back(fields[IndexOf(fields, name)]);
+  return out;
+}
+
+FieldList Changed(FieldList fields, const char* name, Field (*change)(const Field& field)) {
+  Field& field = fields[IndexOf(fields, name)];
+  field = change(field);
+  return fields;
+}
+
 FieldList Moved(FieldList fields, const std::type_info& part, const std::type_info& owner,
                 std::ptrdiff_t offset) {
   for (Field& field : fields) {

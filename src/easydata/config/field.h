@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,27 @@ struct Later {
   /// The value refused; without one, every value but the default.
   std::optional<Json> value;
   std::string sentence;
+};
+
+/// An option, and values of it, beside which another one acts or does not.
+struct Neighbour {
+  /// Of the same config, or "DatasetConfig.tokenizer" of another one.
+  std::string option;
+  /// Any of these; none: that it is set, to something else than its default.
+  std::vector<Json> values;
+};
+
+/// When an option acts. What it means that an option is set and heeded by nobody follows from here.
+struct Acting {
+  /// Who heeds it: operators, by the names of their nodes in plans, or what runs plans ("loader",
+  /// "writer", "pipeline"). Where an option does not say it, its struct does (kNodes).
+  std::vector<std::string> nodes;
+  /// It acts only where each of these is as it says.
+  std::vector<Neighbour> beside;
+  /// It has no effect where one of these is as it says.
+  std::vector<Neighbour> superseded_by;
+  /// Why it is taken though it may change nothing; "" where it means something wherever it acts.
+  std::string compatibility;
 };
 
 /// The rules of an option besides its type and default.
@@ -40,6 +62,10 @@ struct FieldRules {
   bool is_secret = false;
   /// Why a config has another default than the option of the same name that the engine declares.
   std::string differs;
+  Acting acting;
+
+  /// Whether every value but the default is refused.
+  bool comes_later() const;
 };
 
 /// Declares one option of a struct: its name, its member, its text. Its default is the member's own
@@ -102,6 +128,24 @@ struct Field {
   Field Differs(const char* reason) const {
     return With([&](FieldRules* r) { r->differs = reason; });
   }
+  /// Says who heeds the option; see Acting.
+  Field ActsAt(std::vector<std::string> nodes) const {
+    return With([&](FieldRules* r) { r->acting.nodes = std::move(nodes); });
+  }
+  /// It acts only where the option `neighbour` has one of the values; without any: is set.
+  Field Beside(const char* neighbour, std::vector<Json> values = {}) const {
+    return With([&](FieldRules* r) { r->acting.beside.push_back({neighbour, std::move(values)}); });
+  }
+  /// It has no effect where the option `neighbour` has one of the values; without any: is set.
+  Field SupersededBy(const char* neighbour, std::vector<Json> values = {}) const {
+    return With([&](FieldRules* r) {
+      r->acting.superseded_by.push_back({neighbour, std::move(values)});
+    });
+  }
+  /// It is taken though it may change nothing, and says why.
+  Field ForCompatibility(const char* why) const {
+    return With([&](FieldRules* r) { r->acting.compatibility = why; });
+  }
   /// Refuses one value until its feature comes.
   Field Refuse(Json value, const char* sentence) const {
     return With([&](FieldRules* r) { r->later.push_back({std::move(value), sentence}); });
@@ -133,14 +177,28 @@ using FieldList = std::vector<Field>;
 
 /// The options of several lists as one.
 FieldList Joined(std::initializer_list<FieldList> lists);
+/// The options, of which those that do not say who heeds them are heeded at `nodes`.
+FieldList ActingAt(const std::vector<std::string>& nodes, FieldList fields);
+/// Those of these names, in this order. Throws where there is none.
+FieldList Chosen(const FieldList& fields, std::initializer_list<const char*> names);
+/// The options, with `change` in place of the one of its name. Throws where there is none.
+FieldList Changed(FieldList fields, const char* name, Field (*change)(const Field& field));
 /// The options of a part, which lies `offset` bytes behind the beginning of `owner`.
 FieldList Moved(FieldList fields, const std::type_info& part, const std::type_info& owner,
                 std::ptrdiff_t offset);
 
+/// Who heeds the options of a struct that do not say it themselves: its kNodes.
+template <typename C>
+std::vector<std::string> NodesOf() {
+  if constexpr (requires { C::kNodes; }) return {std::begin(C::kNodes), std::end(C::kNodes)};
+  return {};
+}
+
 /// Options of the struct that is a part of `Owner`, as those of the whole.
 template <typename Owner, typename Part>
 FieldList FieldsOf(Part Owner::*part, FieldList fields = Part::Fields()) {
-  return Moved(std::move(fields), typeid(Part), typeid(Owner), Field::OffsetOf(part));
+  return Moved(ActingAt(NodesOf<Part>(), std::move(fields)), typeid(Part), typeid(Owner),
+               Field::OffsetOf(part));
 }
 
 /// A struct of options with its type erased.
@@ -176,7 +234,7 @@ template <DeclaredConfig C>
 ConfigType MakeConfigType() {
   ConfigType type = {.as_option = &kOptionType<C>,
                      .doc = "",
-                     .fields = OwnFields(C::Fields(), typeid(C)),
+                     .fields = OwnFields(ActingAt(NodesOf<C>(), C::Fields()), typeid(C)),
                      .make = []() -> std::shared_ptr<void> { return std::make_shared<C>(); }};
   if constexpr (requires { C::kDoc; }) type.doc = C::kDoc;
   if constexpr (requires { C::kFirst; }) type.first = C::kFirst;

@@ -17,11 +17,13 @@ config::FieldList LoaderOptions::Fields() {
            config::Field{"prefetch_enabled", &O::prefetch, "Make batches ahead of their use."},
            config::Field{"prefetch_buffer_size", &O::prefetch_batches,
                          "Batches made ahead; more, within 256 MB, where they are taken in bursts."}
-               .AtLeast(1),
+               .AtLeast(1)
+               .Beside("prefetch_enabled", {true}),
            config::Field{"num_threads", &O::num_threads,
                          "Worker threads; unset: one for each core."}
                .AtLeast(1, kOneACore)
-               .OrNone(),
+               .OrNone()
+               .ForCompatibility("the batches are the same, whatever the number of threads"),
        }});
 }
 

@@ -21,6 +21,8 @@ namespace easydata::loader {
 constexpr std::chrono::milliseconds kLongestBurst{20};
 
 struct LoaderOptions {
+  static constexpr const char* kNodes[] = {"loader"};
+
   StepOptions steps;
   /// Reads ahead on a thread of its own, as far as the bounds below allow.
   bool prefetch = true;

@@ -30,12 +30,12 @@ StreamPlan LatePipeline(mix::MixUnit unit, pack::PackStrategy strategy, uint64_t
   mix.weights = {0.7, 0.3};
   mix.block_size = 10;
   mix.unit = unit;
-  mix.add_source = false;
+  mix::MixWiring wiring;
+  wiring.add_source = false;
   pack::PackOptions pack;
   pack.seq_length = 8;
   pack.strategy = strategy;
   pack.pack_window = 9;
-  pack.rows_per_batch = 3;
   order::WindowShuffleOptions shuffle;
   shuffle.rows = 7;
   const uint64_t more = delays == 0 ? 0 : 1000;
@@ -43,9 +43,9 @@ StreamPlan LatePipeline(mix::MixUnit unit, pack::PackStrategy strategy, uint64_t
       LateSource({3, 0, 11, 1, 8, 20, 5, 1}, delays),
       LateSource({7, 7, 1, 0, 16, 2}, delays + more),
   };
-  StreamPlan plan = mix::MixPlan(sources, mix).ValueOrDie();
+  StreamPlan plan = mix::MixPlan(sources, mix, wiring).ValueOrDie();
   plan = MapPlan(std::move(plan), std::make_shared<DelayOp>(delays + 2 * more));
-  plan = pack::PackPlan(std::move(plan), pack).ValueOrDie();
+  plan = pack::PackPlan(std::move(plan), pack, {.rows_per_batch = 3}).ValueOrDie();
   return order::WindowShufflePlan(std::move(plan), shuffle, "loader.shuffle").ValueOrDie();
 }
 

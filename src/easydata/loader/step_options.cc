@@ -6,40 +6,6 @@
 
 namespace easydata::loader {
 
-config::FieldList StepOptions::Fields() {
-  using O = StepOptions;
-  return {
-      config::Field{"batch_size", &O::batch_size,
-                    "Rows of a step, over all ranks; a multiple of world_size and of lanes."}
-          .AtLeast(1),
-      config::Field{
-          "drop_last", &O::drop_last,
-          "Leave out a last batch that is not full. Otherwise it is short or, with several "
-          "ranks, filled up with rows of attention_mask 0 and labels -100."},
-      config::Field{"rank", &O::rank, "Which part of every step this process gets, from 0."}
-          .AtLeast(0),
-      config::Field{"world_size", &O::world_size, "Processes that share the stream."}.AtLeast(1),
-      config::Field{
-          "lanes", &O::lanes,
-          "Independent parts of the stream, each with its own share of the data, mixed and "
-          "packed by itself; lane l gives the l-th of so many equal parts of every step, and a "
-          "rank reads only the lanes that its rows are in. More than 1 needs `steps`, a mix that "
-          "never ends, or files that tell how many rows they have: such lanes end together with "
-          "the shortest, and what the others have beyond that is dropped, and counted so."}
-          .AtLeast(1),
-      config::Field{
-          "steps", &O::steps,
-          "Batches for each iter() of the loader, over as many passes as that takes: the next "
-          "one goes on where this one ended. Unset: as many as `epochs` have."}
-          .AtLeast(1),
-      config::Field{
-          "batch_rampup", &O::rampup,
-          "{step: factor}: batch_size is multiplied by the factor from the step on; whole "
-          "factors, and steps that count on from epoch to epoch."}
-          .OrNone(),
-  };
-}
-
 void StepOptions::Check(const std::string& path, config::Problems* problems) const {
   const auto refuse = [&](const std::string& name, std::string text) {
     problems->push_back(

@@ -32,7 +32,7 @@ StageFactory Tokens(const std::string& name, int64_t tokens) {
 /// Three sources of rows of range(0) tokens, by examples or by tokens: rows and tokens a second.
 void BM_Mix(benchmark::State& state) {
   const int64_t tokens = state.range(0);
-  MixOptions options;
+  MixSettings options;
   options.names = {"a", "b", "c"};
   options.weights = {0.5, 0.3, 0.2};
   options.unit = state.range(1) != 0 ? MixUnit::kTokens : MixUnit::kExamples;
@@ -50,7 +50,7 @@ BENCHMARK(BM_Mix)->ArgsProduct({{80, 500}, {0, 1}});
 
 /// Example 10^9 of a mix of range(0) sources; weights without a common denominator.
 void BM_SeekBlockByBlock(benchmark::State& state) {
-  MixOptions options;
+  MixSettings options;
   for (int i = 0; i < state.range(0); ++i) {
     options.names.push_back(std::to_string(i));
     options.weights.push_back(std::sqrt(2.0 + i));

@@ -38,7 +38,7 @@ Result<std::vector<MixPhase>> PhasesBefore(const nlohmann::json& cursor) {
   for (const nlohmann::json& saved : mix.at("before")) {
     MixPhase phase;
     ARROW_RETURN_NOT_OK(CheckSaved(saved.at("until")));
-    ARROW_ASSIGN_OR_RAISE(phase.options, MixOptions::FromDescription(saved.at("mix")));
+    ARROW_ASSIGN_OR_RAISE(phase.options, MixSettings::FromDescription(saved.at("mix")));
     phase.until = saved.at("until").get<int64_t>();
     phases.push_back(std::move(phase));
   }

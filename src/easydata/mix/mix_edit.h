@@ -13,7 +13,7 @@ namespace easydata::mix {
 
 /// A mix and the block that it ends before.
 struct MixPhase {
-  MixOptions options;
+  MixSettings options;
   int64_t until = std::numeric_limits<int64_t>::max();
 };
 

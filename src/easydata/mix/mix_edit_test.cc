@@ -14,14 +14,14 @@ namespace {
 
 constexpr int64_t kRows = 6000;
 
-MixOptions Mix(std::vector<std::string> names, std::vector<double> weights,
-               int64_t block_size = 100) {
-  MixOptions options = Options(std::move(names), std::move(weights), StopStrategy::kRestart);
+MixSettings Mix(std::vector<std::string> names, std::vector<double> weights,
+                int64_t block_size = 100) {
+  MixSettings options = Options(std::move(names), std::move(weights), StopStrategy::kRestart);
   options.block_size = block_size;
   return options;
 }
 
-Result<std::unique_ptr<Stage>> MakeEdited(const MixOptions& options) {
+Result<std::unique_ptr<Stage>> MakeEdited(const MixSettings& options) {
   std::vector<StageFactory> sources;
   for (const std::string& name : options.names) sources.push_back(Source(name, kRows, 64));
   return MakeMixStage(sources, options, {});
@@ -57,12 +57,12 @@ Saved Go(Stage* stage, int batches, std::vector<Example>* out) {
 }
 
 /// The state goes on under `options`: its cursor as it is loaded there.
-nlohmann::json Edited(Saved saved, const MixOptions& before) {
+nlohmann::json Edited(Saved saved, const MixSettings& before) {
   EXPECT_TRUE(EditMix(before.Description(), saved.watermark, &saved.cursor).ok());
   return saved.cursor;
 }
 
-std::unique_ptr<Stage> Restored(const MixOptions& options, const nlohmann::json& cursor) {
+std::unique_ptr<Stage> Restored(const MixSettings& options, const nlohmann::json& cursor) {
   auto stage = MakeEdited(options).ValueOrDie();
   const Status status = stage->Restore(cursor);
   EXPECT_TRUE(status.ok()) << status;
@@ -92,14 +92,14 @@ std::vector<Example> LiteralEdits(const std::vector<MixPhase>& phases, size_t li
 }
 
 TEST(MixEditTest, ActsAtTheFirstBlockThatStartsBehindTheSave) {
-  const MixOptions before = Mix({"a", "b", "c"}, {0.3, 0.2, 0.5});
-  MixOptions scheduled = Mix({"a", "b", "c"}, {});
+  const MixSettings before = Mix({"a", "b", "c"}, {0.3, 0.2, 0.5});
+  MixSettings scheduled = Mix({"a", "b", "c"}, {});
   scheduled.schedule = WeightSchedule::Make({"a", "b", "c"}, {{0, {1, 1, 1}}, {4000, {0, 1, 8}}},
                                             Interpolation::kLinear)
                            .ValueOrDie();
-  MixOptions seeded = before;
+  MixSettings seeded = before;
   seeded.seed = 43;
-  for (const MixOptions& after :
+  for (const MixSettings& after :
        {Mix({"a", "b", "c"}, {0.1, 0.8, 0.1}), Mix({"d", "b", "c", "a"}, {3, 1, 1, 1}),
         Mix({"a", "b", "c"}, {1, 1, 0}), Mix({"c", "b", "a"}, {1, 2, 3}, 37), scheduled, seeded}) {
     for (int batches : {1, 2, 3}) {
@@ -116,8 +116,8 @@ TEST(MixEditTest, ActsAtTheFirstBlockThatStartsBehindTheSave) {
 }
 
 TEST(MixEditTest, BetweenTwoBlocksItActsAtOnce) {
-  const MixOptions before = Mix({"a", "b"}, {0.5, 0.5}, 128);
-  const MixOptions after = Mix({"a", "b"}, {0.1, 0.9}, 128);
+  const MixSettings before = Mix({"a", "b"}, {0.5, 0.5}, 128);
+  const MixSettings after = Mix({"a", "b"}, {0.1, 0.9}, 128);
   auto stage = MakeEdited(before).ValueOrDie();
   std::vector<Example> seen;
   const Saved saved = Go(stage.get(), 2, &seen);
@@ -129,8 +129,8 @@ TEST(MixEditTest, BetweenTwoBlocksItActsAtOnce) {
 
 TEST(MixEditTest, APendingEditIsCarriedOnBySavesAndGoneOnceItActed) {
   // Blocks of more than a batch: the edit stays pending for some.
-  const MixOptions before = Mix({"a", "b", "gone"}, {0.5, 0.3, 0}, 3000);
-  const MixOptions after = Mix({"a", "new", "b"}, {0.1, 0.6, 0.3}, 3000);
+  const MixSettings before = Mix({"a", "b", "gone"}, {0.5, 0.3, 0}, 3000);
+  const MixSettings after = Mix({"a", "new", "b"}, {0.1, 0.6, 0.3}, 3000);
   auto stage = MakeEdited(before).ValueOrDie();
   std::vector<Example> seen;
   Saved saved = Go(stage.get(), 1, &seen);
@@ -149,9 +149,9 @@ TEST(MixEditTest, APendingEditIsCarriedOnBySavesAndGoneOnceItActed) {
 }
 
 TEST(MixEditTest, AnEditOfAnEdit) {
-  const MixOptions first = Mix({"a", "b"}, {0.5, 0.5}, 1500);
-  const MixOptions second = Mix({"a", "b"}, {0.9, 0.1}, 1500);
-  const MixOptions third = Mix({"a", "b", "c"}, {0.1, 0.1, 0.8}, 1500);
+  const MixSettings first = Mix({"a", "b"}, {0.5, 0.5}, 1500);
+  const MixSettings second = Mix({"a", "b"}, {0.9, 0.1}, 1500);
+  const MixSettings third = Mix({"a", "b", "c"}, {0.1, 0.1, 0.8}, 1500);
   auto stage = MakeEdited(first).ValueOrDie();
   std::vector<Example> seen;
   const Saved at_first = Go(stage.get(), 1, &seen);
@@ -175,12 +175,12 @@ TEST(MixEditTest, AnEditOfAnEdit) {
 }
 
 TEST(MixEditTest, WindowsThatWereOpenAreTheSameAgain) {
-  const MixOptions before = Mix({"a", "b"}, {0.7, 0.3});
-  const MixOptions after = Mix({"a", "b", "c"}, {0.2, 0.2, 0.6});
+  const MixSettings before = Mix({"a", "b"}, {0.7, 0.3});
+  const MixSettings after = Mix({"a", "b", "c"}, {0.2, 0.2, 0.6});
   order::WindowShuffleOptions window;
   window.rows = 700;
   window.rows_per_batch = 256;
-  const auto shuffled = [&](const MixOptions& options) {
+  const auto shuffled = [&](const MixSettings& options) {
     return order::MakeWindowShuffleStage(MakeEdited(options).ValueOrDie(), window, {}).ValueOrDie();
   };
   for (int batches = 1; batches < 9; ++batches) {
@@ -206,7 +206,7 @@ TEST(MixEditTest, WindowsThatWereOpenAreTheSameAgain) {
 }
 
 TEST(MixEditTest, ARemovedSourceMustBeReadableUntilTheEditActs) {
-  const MixOptions before = Mix({"a", "b"}, {0.5, 0.5});
+  const MixSettings before = Mix({"a", "b"}, {0.5, 0.5});
   auto stage = MakeEdited(before).ValueOrDie();
   std::vector<Example> seen;
   const Saved saved = Go(stage.get(), 1, &seen);
@@ -219,7 +219,7 @@ TEST(MixEditTest, ARemovedSourceMustBeReadableUntilTheEditActs) {
             std::string::npos)
       << error;
   // With weight 0 it can stay, and be taken out once the edit has acted.
-  const MixOptions without = Mix({"a", "b"}, {1, 0});
+  const MixSettings without = Mix({"a", "b"}, {1, 0});
   edited = Restored(without, Edited(saved, before));
   const Saved later = Go(edited.get(), 2, &seen);
   edited = Restored(Mix({"a"}, {1}), Edited(later, without));
@@ -228,9 +228,9 @@ TEST(MixEditTest, ARemovedSourceMustBeReadableUntilTheEditActs) {
 }
 
 TEST(MixEditTest, FromExamplesToTokensAndBack) {
-  MixOptions tokens = Mix({"a", "b"}, {0.5, 0.5});
+  MixSettings tokens = Mix({"a", "b"}, {0.5, 0.5});
   tokens.unit = MixUnit::kTokens;
-  const MixOptions examples = Mix({"a", "b"}, {0.5, 0.5});
+  const MixSettings examples = Mix({"a", "b"}, {0.5, 0.5});
   auto stage = MakeEdited(examples).ValueOrDie();
   std::vector<Example> seen;
   Saved saved = Go(stage.get(), 1, &seen);
@@ -268,10 +268,10 @@ TEST(MixEditTest, OnlyTheMixMayDiffer) {
 }
 
 TEST(MixEditTest, MixesInGrainsOrderCannotBeEdited) {
-  const MixOptions blocks = Mix({"a", "b"}, {1, 2});
-  MixOptions grain = blocks;
+  const MixSettings blocks = Mix({"a", "b"}, {1, 2});
+  MixSettings grain = blocks;
   grain.order = MixOrderKind::kGrain;
-  const auto edit = [](const MixOptions& from, const MixOptions& to) {
+  const auto edit = [](const MixSettings& from, const MixSettings& to) {
     nlohmann::json saved = Describe(*MakeNode("mix", from.Description()));
     nlohmann::json current = Describe(*MakeNode("mix", to.Description()));
     return ForgetEdits(MixKeys(saved), &saved, &current);

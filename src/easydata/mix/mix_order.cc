@@ -77,16 +77,19 @@ Result<int64_t> WholeNumber(const nlohmann::json& value) {
 
 config::FieldList MixOptions::Fields() {
   using O = MixOptions;
+  const config::Json blocks = NameOf(kMixOrders, MixOrderKind::kBlocks);
   return {
       config::Field{
           "block_size", &O::block_size,
           "Examples of a block; at a block's end each source is within one example of its share. "
           "Without effect where order is \"grain\"."}
-          .AtLeast(1),
+          .AtLeast(1)
+          .Beside("order", {blocks}),
       config::Field{"seed", &O::seed,
                     "Seed of the order within blocks; unset: 0. Without effect where order is "
                     "\"grain\"."}
-          .OrNone(),
+          .OrNone()
+          .Beside("order", {blocks}),
       config::Field{
           "stop_strategy", &O::stop,
           "When a source ends: start it again for ever (restart), end the mixture as soon as an "
@@ -129,6 +132,12 @@ Status MixOptions::Validate() const {
     }
     ARROW_RETURN_NOT_OK(CheckWeights(names, weights, "mix weights"));
   }
+  ARROW_RETURN_NOT_OK(config::CheckOptions(*this));
+  ARROW_RETURN_NOT_OK(BlockMixer::Make(1, block_size, 0).status());
+  return order == MixOrderKind::kGrain ? CheckGrain(*this) : Status::OK();
+}
+
+Status MixSettings::Validate() const {
   for (const auto& size : clock.batch_sizes) {
     if (size.rows < 1)
       return Status::Invalid("the batch size of the mix's clock must be 1 or more");
@@ -136,12 +145,10 @@ Status MixOptions::Validate() const {
   if (!clock.batch_sizes.empty() && clock.batch_sizes[0].step != 0) {
     return Status::Invalid("the mix's clock needs a batch size from step 0 on");
   }
-  ARROW_RETURN_NOT_OK(config::CheckOptions(*this));
-  ARROW_RETURN_NOT_OK(BlockMixer::Make(1, block_size, 0).status());
-  return order == MixOrderKind::kGrain ? CheckGrain(*this) : Status::OK();
+  return MixOptions::Validate();
 }
 
-nlohmann::json MixOptions::Description() const {
+nlohmann::json MixSettings::Description() const {
   nlohmann::json keys = {{"sources", names},
                          {"unit", NameOf(kMixUnits, unit)},
                          {"order", NameOf(kMixOrders, order)},
@@ -164,9 +171,9 @@ nlohmann::json MixOptions::Description() const {
   return keys;
 }
 
-Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
-  const auto read = [&]() -> Result<MixOptions> {
-    MixOptions options;
+Result<MixSettings> MixSettings::FromDescription(const nlohmann::json& keys) {
+  const auto read = [&]() -> Result<MixSettings> {
+    MixSettings options;
     options.names = keys.at("sources").get<std::vector<std::string>>();
     ARROW_ASSIGN_OR_RAISE(options.unit, NamedIn(keys, "unit", options.unit));
     ARROW_ASSIGN_OR_RAISE(options.order, NamedIn(keys, "order", options.order));
@@ -201,7 +208,7 @@ Result<MixOptions> MixOptions::FromDescription(const nlohmann::json& keys) {
   }
 }
 
-MixOrder::MixOrder(MixOptions options, BlockMixer mixer, std::optional<GrainMix> grain)
+MixOrder::MixOrder(MixSettings options, BlockMixer mixer, std::optional<GrainMix> grain)
     : options_(std::move(options)),
       weights_(Normalized(WeightsOf(options_))),
       mixer_(std::move(mixer)),
@@ -211,7 +218,7 @@ MixOrder::MixOrder(MixOptions options, BlockMixer mixer, std::optional<GrainMix>
   given_.assign(options_.names.size(), 0);
 }
 
-Result<MixOrder> MixOrder::Make(const MixOptions& options) {
+Result<MixOrder> MixOrder::Make(const MixSettings& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
   ARROW_ASSIGN_OR_RAISE(auto mixer, BlockMixer::Make(static_cast<int>(options.names.size()),
                                                      options.block_size, options.seed));

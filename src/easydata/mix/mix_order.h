@@ -48,9 +48,11 @@ enum class MixOrderKind {
 
 std::span<const NamedValue<MixOrderKind>> NamesOf(MixOrderKind);
 
+/// What users set of a mix.
 struct MixOptions {
   static constexpr const char* kName = "MixOptions";
   static constexpr const char* kDoc = "The options of easydata.MixedShardedSource.";
+  static constexpr const char* kNodes[] = {"mix"};
 
   std::vector<std::string> names;
   /// By source; empty: equal. Not used where there is a schedule.
@@ -58,27 +60,36 @@ struct MixOptions {
   /// Its names are those of the mix, in the same order.
   std::optional<WeightSchedule> schedule;
   ScheduleUnit schedule_unit = ScheduleUnit::kExamples;
-  /// Where the schedule reads its step. A stage sets it by its Demand, for steps.
-  StepClock clock;
   MixUnit unit = MixUnit::kExamples;
   MixOrderKind order = MixOrderKind::kBlocks;
   int64_t block_size = 1000;
   uint64_t seed = 0;
   StopStrategy stop = StopStrategy::kRestart;
-  /// Adds a column `__source__` (utf8) with each example's source.
-  bool add_source = true;
-  /// The column whose lengths count as tokens.
-  std::string token_column = "input_ids";
 
   static config::FieldList Fields();
 
   Status Validate() const;
+  /// Whether a schedule counts the steps of the consumer.
+  bool by_steps() const { return schedule.has_value() && schedule_unit == ScheduleUnit::kSteps; }
+};
+
+/// What a mix is told by what it stands in.
+struct MixWiring {
+  /// Where the schedule reads its step. A stage sets it by its Demand, for steps.
+  StepClock clock;
+  /// Adds a column `__source__` (utf8) with each example's source.
+  bool add_source = true;
+  /// The column whose lengths count as tokens.
+  std::string token_column = "input_ids";
+};
+
+/// All that the module itself looks at.
+struct MixSettings : MixOptions, MixWiring {
+  Status Validate() const;
   /// The options of the mix in a plan.
   nlohmann::json Description() const;
   /// Undoes Description().
-  static Result<MixOptions> FromDescription(const nlohmann::json& keys);
-  /// Whether a schedule counts the steps of the consumer.
-  bool by_steps() const { return schedule.has_value() && schedule_unit == ScheduleUnit::kSteps; }
+  static Result<MixSettings> FromDescription(const nlohmann::json& keys);
   /// Whether the stream depends on how many tokens examples have.
   bool counts_tokens() const { return unit == MixUnit::kTokens || clock.row_tokens > 0; }
 };
@@ -90,7 +101,7 @@ class MixOrder {
  public:
   static constexpr std::atomic<bool> kNever{false};
 
-  static Result<MixOrder> Make(const MixOptions& options);
+  static Result<MixOrder> Make(const MixSettings& options);
 
   /// Begins at block `block` and example `example` instead of at 0, after a mix with other options.
   /// Before the first block.
@@ -126,14 +137,14 @@ class MixOrder {
   bool Wanted(int source) const;
 
  private:
-  MixOrder(MixOptions options, BlockMixer mixer, std::optional<GrainMix> grain);
+  MixOrder(MixSettings options, BlockMixer mixer, std::optional<GrainMix> grain);
 
   void OrderAsGrain();
   int64_t StepAt(int64_t blocks_ahead) const;
   std::vector<double> Weights() const;
   BlockMixer::WeightsAhead Ahead() const;
 
-  MixOptions options_;
+  MixSettings options_;
   std::vector<double> weights_;  // without a schedule
   BlockMixer mixer_;
   TokenShares shares_;

@@ -14,8 +14,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-MixOptions OrderOptions(const std::vector<double>& weights, int64_t block_size) {
-  MixOptions options;
+MixSettings OrderOptions(const std::vector<double>& weights, int64_t block_size) {
+  MixSettings options;
   options.weights = weights;
   for (size_t i = 0; i < weights.size(); ++i) options.names.push_back("s" + std::to_string(i));
   options.block_size = block_size;
@@ -24,7 +24,7 @@ MixOptions OrderOptions(const std::vector<double>& weights, int64_t block_size) 
 }
 
 /// Examples before `n` by source, and the block that `n` is in, block by block from the start.
-std::vector<int64_t> Walk(const MixOptions& options, int64_t n, std::vector<int32_t>* block) {
+std::vector<int64_t> Walk(const MixSettings& options, int64_t n, std::vector<int32_t>* block) {
   MixOrder order = MixOrder::Make(options).ValueOrDie();
   std::vector<int64_t> given(options.names.size(), 0);
   for (int64_t left = n;; left -= options.block_size) {
@@ -36,7 +36,7 @@ std::vector<int64_t> Walk(const MixOptions& options, int64_t n, std::vector<int3
   }
 }
 
-void ExpectSeeksAsWalks(const MixOptions& options, int64_t limit) {
+void ExpectSeeksAsWalks(const MixSettings& options, int64_t limit) {
   std::mt19937_64 random(1);
   MixOrder order = MixOrder::Make(options).ValueOrDie();
   std::vector<int64_t> examples = {0, 1, options.block_size, options.block_size - 1, limit};
@@ -69,7 +69,7 @@ TEST(MixOrderTest, SeeksAsItWalks) {
 }
 
 TEST(MixOrderTest, SeeksThroughASchedule) {
-  MixOptions options = OrderOptions({1, 1}, 10);
+  MixSettings options = OrderOptions({1, 1}, 10);
   options.schedule =
       WeightSchedule::Make(options.names, {{0, {0.9, 0.1}}, {400, {1, 2}}, {700, {0.25, 0.75}}},
                            Interpolation::kLinear)
@@ -98,7 +98,7 @@ TEST(MixOrderTest, RandomWeightsSeekAsTheyWalk) {
 TEST(MixOrderTest, FractionsStayWithinOneExampleForEver) {
   for (const std::vector<double>& weights :
        {std::vector<double>{1, 1, 1}, {5, 3, 9, 0, 2, 2}, {1, 2, 4, 8, 16, 32, 64}}) {
-    const MixOptions options = OrderOptions(weights, 7);
+    const MixSettings options = OrderOptions(weights, 7);
     double sum = 0;
     for (double weight : weights) sum += weight;
     MixOrder order = MixOrder::Make(options).ValueOrDie();
@@ -112,8 +112,8 @@ TEST(MixOrderTest, FractionsStayWithinOneExampleForEver) {
   }
 }
 
-MixOptions GrainOptions(const std::vector<double>& weights, int64_t block_size) {
-  MixOptions options = OrderOptions(weights, block_size);
+MixSettings GrainOptions(const std::vector<double>& weights, int64_t block_size) {
+  MixSettings options = OrderOptions(weights, block_size);
   options.order = MixOrderKind::kGrain;
   return options;
 }
@@ -168,13 +168,13 @@ TEST(MixOrderTest, PositionsInGrainsOrderAreItsBlockAlone) {
 }
 
 TEST(MixOrderTest, RefusesWhatGrainsOrderHasNoMeaningFor) {
-  const auto refusal = [](const MixOptions& options) {
+  const auto refusal = [](const MixSettings& options) {
     return MixOrder::Make(options).status().message();
   };
-  MixOptions tokens = GrainOptions({1, 1}, 10);
+  MixSettings tokens = GrainOptions({1, 1}, 10);
   tokens.unit = MixUnit::kTokens;
   EXPECT_THAT(refusal(tokens), AllOf(HasSubstr("order=\"grain\""), HasSubstr("unit=\"tokens\"")));
-  MixOptions scheduled = GrainOptions({}, 10);
+  MixSettings scheduled = GrainOptions({}, 10);
   scheduled.names = {"s0", "s1"};
   scheduled.schedule =
       WeightSchedule::Make(scheduled.names, {{0, {1, 2}}}, Interpolation::kStep).ValueOrDie();
@@ -186,7 +186,7 @@ TEST(MixOrderTest, RefusesWhatGrainsOrderHasNoMeaningFor) {
 }
 
 TEST(MixOrderTest, RefusesToSeekWhereTokensDecide) {
-  MixOptions options = OrderOptions({1, 1}, 10);
+  MixSettings options = OrderOptions({1, 1}, 10);
   options.unit = MixUnit::kTokens;
   EXPECT_TRUE(MixOrder::Make(options).ValueOrDie().Seek(5).status().IsInvalid());
   options.unit = MixUnit::kExamples;
@@ -195,12 +195,12 @@ TEST(MixOrderTest, RefusesToSeekWhereTokensDecide) {
 }
 
 TEST(MixOrderTest, DescriptionsCanBeReadBack) {
-  MixOptions options = OrderOptions({0.1, 1.0 / 3}, 10);
+  MixSettings options = OrderOptions({0.1, 1.0 / 3}, 10);
   options.unit = MixUnit::kTokens;
   options.stop = StopStrategy::kAllExhausted;
-  const auto same = [](const MixOptions& a) {
+  const auto same = [](const MixSettings& a) {
     const auto keys = nlohmann::json::parse(a.Description().dump());
-    EXPECT_EQ(MixOptions::FromDescription(keys).ValueOrDie().Description(), a.Description());
+    EXPECT_EQ(MixSettings::FromDescription(keys).ValueOrDie().Description(), a.Description());
   };
   same(options);
   options.weights.clear();
@@ -211,7 +211,7 @@ TEST(MixOrderTest, DescriptionsCanBeReadBack) {
   options.schedule_unit = ScheduleUnit::kSteps;
   same(options);
   same(GrainOptions({0.1, 1.0 / 3}, 10));
-  EXPECT_TRUE(MixOptions::FromDescription({{"sources", {"a"}}}).status().IsInvalid());
+  EXPECT_TRUE(MixSettings::FromDescription({{"sources", {"a"}}}).status().IsInvalid());
 }
 
 TEST(MixOrderTest, DescriptionsNameTheOrderOnlyWhereItIsNotTheDefault) {

@@ -30,7 +30,7 @@ constexpr int kMaxPasses = 16;
 constexpr int kMaxOpen = 128;
 
 /// The options with the clock of the mix's consumer, where the schedule goes by it.
-MixOptions WithClock(MixOptions options, const Demand& demand) {
+MixSettings WithClock(MixSettings options, const Demand& demand) {
   if (!options.by_steps()) return options;
   options.clock.batch_sizes = demand.step_rows;
   options.clock.row_tokens = demand.row_tokens;
@@ -41,7 +41,7 @@ MixOptions WithClock(MixOptions options, const Demand& demand) {
 }
 
 /// The options by which one lane is ordered.
-MixOptions OfLane(MixOptions options, const StageContext& context) {
+MixSettings OfLane(MixSettings options, const StageContext& context) {
   options.seed = context.SeedOf(options.seed);
   options.clock.lanes = context.lanes;
   return options;
@@ -50,7 +50,7 @@ MixOptions OfLane(MixOptions options, const StageContext& context) {
 using Schemas = std::vector<std::shared_ptr<arrow::Schema>>;
 
 /// Adds the column of the sources' names where the mix has one.
-std::shared_ptr<arrow::Schema> WithSourceField(const MixOptions& options,
+std::shared_ptr<arrow::Schema> WithSourceField(const MixSettings& options,
                                                std::shared_ptr<arrow::Schema> schema) {
   if (!options.add_source) return schema;
   return schema->AddField(schema->num_fields(), arrow::field(kSourceColumn, arrow::utf8()))
@@ -59,7 +59,7 @@ std::shared_ptr<arrow::Schema> WithSourceField(const MixOptions& options,
 
 class MixStage : public Stage {
  public:
-  MixStage(std::vector<std::unique_ptr<MixSource>> sources, MixOptions options, MixOrder order,
+  MixStage(std::vector<std::unique_ptr<MixSource>> sources, MixSettings options, MixOrder order,
            const StageContext& context, std::shared_ptr<arrow::Schema> rows_schema)
       : sources_(std::move(sources)),
         options_(std::move(options)),
@@ -220,7 +220,7 @@ class MixStage : public Stage {
     }
   };
 
-  const MixOptions& now() const { return phases_.front().options; }
+  const MixSettings& now() const { return phases_.front().options; }
 
   /// Makes the order of the first phase, and finds its sources among sources_.
   Status UsePhase() {
@@ -413,7 +413,7 @@ class MixStage : public Stage {
 
   const std::vector<std::unique_ptr<MixSource>> sources_;
   std::shared_ptr<const std::vector<std::string>> names_;  // of the sources
-  const MixOptions options_;
+  const MixSettings options_;
   /// The mixes that are in force one after the other; the last is the stage's own.
   std::vector<MixPhase> phases_;
   MixOrder order_;  // of the first phase
@@ -443,7 +443,7 @@ class MixStage : public Stage {
 };
 
 /// TypeError unless the source may have tokens to count, where the mix counts them.
-Status CheckTokens(const MixOptions& options, const std::string& name,
+Status CheckTokens(const MixSettings& options, const std::string& name,
                    const arrow::Schema& schema) {
   if (!options.counts_tokens() || MayHaveTokens(schema, options.token_column)) return Status::OK();
   const auto field = schema.GetFieldByName(options.token_column);
@@ -457,7 +457,7 @@ Status CheckTokens(const MixOptions& options, const std::string& name,
 }
 
 /// The columns of the mixed rows, without the one that the mix adds.
-Result<std::shared_ptr<arrow::Schema>> RowsSchema(const MixOptions& options, Schemas schemas) {
+Result<std::shared_ptr<arrow::Schema>> RowsSchema(const MixSettings& options, Schemas schemas) {
   for (size_t i = 0; i < schemas.size(); ++i) {
     std::shared_ptr<arrow::Schema>& schema = schemas[i];
     ARROW_RETURN_NOT_OK(CheckTokens(options, options.names[i], *schema));
@@ -471,8 +471,8 @@ Result<std::shared_ptr<arrow::Schema>> RowsSchema(const MixOptions& options, Sch
 }  // namespace
 
 Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sources,
-                                            const MixOptions& given, const StageContext& context) {
-  const MixOptions options = WithClock(given, context.demand);
+                                            const MixSettings& given, const StageContext& context) {
+  const MixSettings options = WithClock(given, context.demand);
   ARROW_ASSIGN_OR_RAISE(MixOrder order, MixOrder::Make(OfLane(options, context)));
   if (sources.size() != options.names.size()) {
     return Status::Invalid("the mix has ", options.names.size(), " names, but ", sources.size(),
@@ -497,7 +497,7 @@ Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sou
 namespace {
 
 /// Whether a mix ends, by its sources; sets `why` to what makes it endless.
-Result<Finitude> FinitudeOf(const std::vector<StreamPlan>& sources, const MixOptions& options,
+Result<Finitude> FinitudeOf(const std::vector<StreamPlan>& sources, const MixSettings& options,
                             std::string* why) {
   if (options.stop == StopStrategy::kRestart) {
     *why =
@@ -527,13 +527,15 @@ Result<Finitude> FinitudeOf(const std::vector<StreamPlan>& sources, const MixOpt
 
 }  // namespace
 
-Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOptions& options) {
-  ARROW_RETURN_NOT_OK(options.Validate());
-  auto node = MakeNode("mix", options.Description());
+Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOptions& options,
+                           const MixWiring& wiring) {
+  const MixSettings settings{options, wiring};
+  ARROW_RETURN_NOT_OK(settings.Validate());
+  auto node = MakeNode("mix", settings.Description());
   node->facts.is_packed = true;
   node->facts.counts_steps = options.by_steps();
   ARROW_ASSIGN_OR_RAISE(node->facts.finitude,
-                        FinitudeOf(sources, options, &node->facts.why_endless));
+                        FinitudeOf(sources, settings, &node->facts.why_endless));
   std::vector<StageFactory> factories;
   for (size_t i = 0; i < sources.size(); ++i) {
     const StreamFacts& facts = sources[i].facts();
@@ -550,16 +552,16 @@ Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOpti
   }
   StreamPlan plan;
   plan.node = std::move(node);
-  plan.schema = [sources, options]() -> Result<std::shared_ptr<arrow::Schema>> {
+  plan.schema = [sources, settings]() -> Result<std::shared_ptr<arrow::Schema>> {
     Schemas schemas;
     for (const StreamPlan& source : sources) {
       ARROW_ASSIGN_OR_RAISE(schemas.emplace_back(), source.schema());
     }
-    ARROW_ASSIGN_OR_RAISE(auto schema, RowsSchema(options, std::move(schemas)));
-    return WithSourceField(options, std::move(schema));
+    ARROW_ASSIGN_OR_RAISE(auto schema, RowsSchema(settings, std::move(schemas)));
+    return WithSourceField(settings, std::move(schema));
   };
-  plan.make = [factories, options](const StageContext& context) {
-    return Timed(MakeMixStage(factories, options, context), "mix");
+  plan.make = [factories, settings](const StageContext& context) {
+    return Timed(MakeMixStage(factories, settings, context), "mix");
   };
   return plan;
 }

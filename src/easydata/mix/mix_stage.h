@@ -21,9 +21,11 @@ inline constexpr const char kSourceColumn[] = "__source__";
 /// is an error. Columns are matched by name (UnionSchema); a column `__source__` of the sources'
 /// own is replaced where the mix adds its own.
 Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sources,
-                                            const MixOptions& options, const StageContext& context);
+                                            const MixSettings& options,
+                                            const StageContext& context);
 
 /// Mixes the streams. Invalid where one of them counts the steps of a loader: a mix hides them.
-Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOptions& options);
+Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOptions& options,
+                           const MixWiring& wiring = {});
 
 }  // namespace easydata::mix

@@ -27,7 +27,7 @@ TEST(MixStageTest, KeepsTheContract) {
   CheckStageContract(Contract({a, b, c}, Options({"a", "b", "c"}, {0.3, 0.2, 0.5})));
   CheckStageContract(Contract(
       {a, b, c}, Options({"a", "b", "c"}, {0.31, 0.47, 0.22}, StopStrategy::kAllExhausted)));
-  MixOptions one = Options({"a"}, {});
+  MixSettings one = Options({"a"}, {});
   one.block_size = 1;
   CheckStageContract(Contract({Source("a", 3000, 7)}, one));
 }
@@ -35,7 +35,7 @@ TEST(MixStageTest, KeepsTheContract) {
 TEST(MixStageTest, KeepsTheContractInGrainsOrder) {
   const auto a = Source("a", 70, 13), b = Source("b", 150, 100), c = Source("c", 400, 64);
   for (const auto stop : {StopStrategy::kFirstExhausted, StopStrategy::kAllExhausted}) {
-    MixOptions options = Options({"a", "b", "c"}, {0.3, 0.25, 0.5}, stop);
+    MixSettings options = Options({"a", "b", "c"}, {0.3, 0.25, 0.5}, stop);
     options.order = MixOrderKind::kGrain;
     const StageContract contract = Contract({a, b, c}, options);
     CheckStageContract(contract);
@@ -46,7 +46,7 @@ TEST(MixStageTest, KeepsTheContractInGrainsOrder) {
 }
 
 TEST(MixStageTest, FirstExhaustedInGrainsOrderEndsWhereItsIteratorDoes) {
-  MixOptions options = Options({"a", "b"}, {0.5, 0.5});
+  MixSettings options = Options({"a", "b"}, {0.5, 0.5});
   options.order = MixOrderKind::kGrain;
   const auto examples = Take(
       Contract({Source("a", 100, 7), Source("b", 50, 7)}, options).make({}).ValueOrDie().get());
@@ -55,7 +55,7 @@ TEST(MixStageTest, FirstExhaustedInGrainsOrderEndsWhereItsIteratorDoes) {
 
 TEST(MixStageTest, KeepsTheContractUnderASchedule) {
   const std::vector<std::string> names = {"a", "b"};
-  MixOptions options = Options(names, {});
+  MixSettings options = Options(names, {});
   options.schedule =
       WeightSchedule::Make(names, {{0, {0.9, 0.1}}, {20, {0.1, 0.9}}}, Interpolation::kLinear)
           .ValueOrDie();
@@ -68,15 +68,15 @@ TEST(MixStageTest, KeepsTheContractUnderASchedule) {
 
 TEST(MixStageTest, GoesToAnExampleWithoutReadingThoseBefore) {
   const std::vector<std::string> names = {"a", "b", "c"};
-  MixOptions weights = Options(names, {0.31, 0.47, 0.22});
-  MixOptions grain = weights;
+  MixSettings weights = Options(names, {0.31, 0.47, 0.22});
+  MixSettings grain = weights;
   grain.order = MixOrderKind::kGrain;
-  MixOptions schedule = Options(names, {});
+  MixSettings schedule = Options(names, {});
   schedule.schedule = WeightSchedule::Make(names, {{0, {0.8, 0.1, 0.1}}, {30, {0.2, 0.4, 0.4}}},
                                            Interpolation::kLinear)
                           .ValueOrDie();
   schedule.clock = StepClock{{{0, 8}}, 0};
-  for (MixOptions options : {weights, grain, schedule}) {
+  for (MixSettings options : {weights, grain, schedule}) {
     options.stop = StopStrategy::kRestart;
     const StageContract contract =
         Contract({Source("a", 70, 13), Source("b", 31, 9), Source("c", 1, 1)}, options);
@@ -98,7 +98,7 @@ TEST(MixStageTest, WhatDependsOnWhatWasReadIsNotSought) {
     const auto mix = Contract({Source("a", 70, 13)}, Options({"a"}, {}, stop));
     EXPECT_FALSE(mix.make({}).ValueOrDie()->Seek(5).ValueOrDie());
   }
-  MixOptions tokens = Options({"a"}, {}, StopStrategy::kRestart);
+  MixSettings tokens = Options({"a"}, {}, StopStrategy::kRestart);
   tokens.unit = MixUnit::kTokens;
   const auto mix = Contract({Source("a", 70, 13)}, tokens);
   EXPECT_FALSE(mix.make({}).ValueOrDie()->Seek(5).ValueOrDie());
@@ -290,7 +290,7 @@ TEST(MixStageTest, WiderTypesAreMadeOfNarrowOnes) {
 
 TEST(MixStageTest, D36WeightsFollowTheClockOfTheSteps) {
   const std::vector<std::string> names = {"a", "b"};
-  MixOptions options = Options(names, {}, StopStrategy::kRestart);
+  MixSettings options = Options(names, {}, StopStrategy::kRestart);
   options.schedule =
       WeightSchedule::Make(names, {{0, {1, 0}}, {100, {0, 1}}}, Interpolation::kStep).ValueOrDie();
   const auto a = Source("a", 100, 50), b = Source("b", 100, 50);

@@ -82,9 +82,9 @@ class FailsAtRow : public BatchOp {
   const int64_t row_;
 };
 
-inline MixOptions Options(std::vector<std::string> names, std::vector<double> weights,
-                          StopStrategy stop = StopStrategy::kFirstExhausted) {
-  MixOptions options;
+inline MixSettings Options(std::vector<std::string> names, std::vector<double> weights,
+                           StopStrategy stop = StopStrategy::kFirstExhausted) {
+  MixSettings options;
   options.names = std::move(names);
   options.weights = std::move(weights);
   options.block_size = 10;
@@ -93,7 +93,7 @@ inline MixOptions Options(std::vector<std::string> names, std::vector<double> we
   return options;
 }
 
-inline StageContract Contract(std::vector<StageFactory> sources, MixOptions options) {
+inline StageContract Contract(std::vector<StageFactory> sources, MixSettings options) {
   StageContract contract;
   contract.make = [=](const StageContext& context) {
     return MakeMixStage(sources, options, context);

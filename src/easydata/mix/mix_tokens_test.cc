@@ -22,8 +22,8 @@ struct Given {
   double weight;
 };
 
-MixOptions ByTokens(const std::vector<Given>& sources, StopStrategy stop) {
-  MixOptions options = Options({}, {}, stop);
+MixSettings ByTokens(const std::vector<Given>& sources, StopStrategy stop) {
+  MixSettings options = Options({}, {}, stop);
   options.unit = MixUnit::kTokens;
   for (const Given& source : sources) {
     options.names.push_back(source.name);
@@ -172,7 +172,7 @@ TEST(MixTokensTest, KeepsTheContract) {
 
 TEST(MixTokensTest, KeepsTheContractUnderASchedule) {
   const std::vector<std::string> names = {"a", "b", "c"};
-  MixOptions options = Options(names, {});
+  MixSettings options = Options(names, {});
   options.unit = MixUnit::kTokens;
   options.schedule =
       WeightSchedule::Make(names, {{0, {0.9, 0.1, 0}}, {20, {0.1, 0.2, 0.7}}, {40, {0, 0.5, 0.5}}},
@@ -228,7 +228,7 @@ TEST(MixTokensTest, DropCountsComeOnceAlsoWhereRowsWereLookedAtBefore) {
     threads.pool = std::make_shared<exec::ThreadPool>(1);
     return MakeMapStage(std::move(stage), std::make_shared<DropsThird>(), threads);
   };
-  MixOptions options = Options({"a", "b"}, {1, 999}, StopStrategy::kFirstExhausted);
+  MixSettings options = Options({"a", "b"}, {1, 999}, StopStrategy::kFirstExhausted);
   options.unit = MixUnit::kTokens;
   auto stage = MakeMixStage({dropping, Source("b", 20'000, 100)}, options, {}).ValueOrDie();
   int64_t dropped = 0;
@@ -261,7 +261,7 @@ TEST(MixTokensTest, UntokenizedRowsAreAnErrorThatSaysWhatToDo) {
   StageFactory text = [=](const StageContext&) {
     return MakeMemoryStage({arrow::RecordBatch::MakeEmpty(schema).ValueOrDie()}, schema, "t", "m");
   };
-  MixOptions options = Options({"a", "t"}, {1, 1});
+  MixSettings options = Options({"a", "t"}, {1, 1});
   options.unit = MixUnit::kTokens;
   const Status error = MakeMixStage({Source("a", 3, 3), text}, options, {}).status();
   EXPECT_TRUE(error.IsTypeError());

@@ -35,7 +35,7 @@ std::vector<int64_t> WebLengths(int count, uint32_t seed) {
 
 TEST(BalanceStageTest, KeepsTheContract) {
   for (int64_t rows_per_batch : {1, 3, 4, 5, 8, 100}) {
-    PackOptions options = Options(PackStrategy::kBestFit);
+    PackSettings options = Options(PackStrategy::kBestFit);
     options.pack_window = 13;
     options.rows_per_batch = rows_per_batch;
     const auto packed = Contract(options, RandomLengths(70, 20, 1), 9, true);
@@ -49,7 +49,7 @@ TEST(BalanceStageTest, KeepsTheContract) {
 }
 
 TEST(BalanceStageTest, ErrorsComeBehindTheRowsBeforeThem) {
-  PackOptions options = Options(PackStrategy::kGreedy);
+  PackSettings options = Options(PackStrategy::kGreedy);
   options.overlong = Overlong::kError;
   options.rows_per_batch = 2;
   const auto packed = Contract(options, {7, 7, 7, 7, 7, 8, 7}, 2);
@@ -59,7 +59,7 @@ TEST(BalanceStageTest, ErrorsComeBehindTheRowsBeforeThem) {
 
 TEST(BalanceStageTest, EveryStepHasItsRowsAndTheLastKeepsItsOrder) {
   for (PackStrategy strategy : kStrategies) {
-    PackOptions options = Options(strategy, 32);
+    PackSettings options = Options(strategy, 32);
     options.rows_per_batch = 5;
     const auto contract = Contract(options, RandomLengths(200, 40, 7), 9);
     const Packed plain = PackAll(contract);
@@ -114,7 +114,7 @@ double Excess(const std::vector<Row>& rows, size_t batch, size_t groups) {
 
 TEST(BalanceStageTest, GroupsCostAboutTheSame) {
   for (PackStrategy strategy : {PackStrategy::kGreedy, PackStrategy::kBestFit}) {
-    PackOptions options = Options(strategy, 2048);
+    PackSettings options = Options(strategy, 2048);
     options.rows_per_batch = 32;
     const auto contract = Contract(options, WebLengths(2000, 3), 100);
     const double before = Excess(PackAll(contract).rows, 32, 8);

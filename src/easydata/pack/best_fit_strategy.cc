@@ -9,7 +9,7 @@ namespace {
 /// As first fit, and ends its window where the rows come out fullest.
 class BestFitWindow : public CountedPlanner {
  public:
-  explicit BestFitWindow(const PackOptions& options)
+  explicit BestFitWindow(const PackSettings& options)
       : CountedPlanner(options), planner_(options.seq_length) {}
 
  protected:

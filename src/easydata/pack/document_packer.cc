@@ -13,7 +13,7 @@
 namespace easydata::pack {
 namespace {
 
-PackOptions OneRowBatches(PackOptions options) {
+PackSettings OneRowBatches(PackSettings options) {
   options.rows_per_batch = 1;
   options.token_fields.emplace();
   return options;
@@ -21,14 +21,16 @@ PackOptions OneRowBatches(PackOptions options) {
 
 }  // namespace
 
-DocumentPacker::DocumentPacker(PackOptions options)
+DocumentPacker::DocumentPacker(PackSettings options)
     : options_(OneRowBatches(std::move(options))),
       writer_(options_, {{"input_ids", FieldRule::kTokens, 0}}),
       planner_(WindowPlanner::Make(options_)) {}
 
-Result<std::unique_ptr<DocumentPacker>> DocumentPacker::Make(PackOptions options) {
-  ARROW_RETURN_NOT_OK(options.Validate());
-  return std::unique_ptr<DocumentPacker>(new DocumentPacker(std::move(options)));
+Result<std::unique_ptr<DocumentPacker>> DocumentPacker::Make(const PackOptions& options,
+                                                             const PackWiring& wiring) {
+  PackSettings settings{options, wiring};
+  ARROW_RETURN_NOT_OK(settings.Validate());
+  return std::unique_ptr<DocumentPacker>(new DocumentPacker(std::move(settings)));
 }
 
 Result<std::optional<Document>> DocumentPacker::Open(std::shared_ptr<arrow::Array> tokens) {

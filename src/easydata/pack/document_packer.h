@@ -18,7 +18,8 @@ namespace easydata::pack {
 /// document is the number of its Add(), from 0.
 class DocumentPacker {
  public:
-  static Result<std::unique_ptr<DocumentPacker>> Make(PackOptions options);
+  static Result<std::unique_ptr<DocumentPacker>> Make(const PackOptions& options,
+                                                      const PackWiring& wiring = {});
 
   /// Adds a document; returns the rows that it completes, each a batch of one row. One without
   /// tokens is passed over. The tokens must not change until their rows are out.
@@ -27,14 +28,14 @@ class DocumentPacker {
   Result<std::vector<Batch>> Flush();
 
  private:
-  explicit DocumentPacker(PackOptions options);
+  explicit DocumentPacker(PackSettings options);
 
   Result<std::optional<Document>> Open(std::shared_ptr<arrow::Array> tokens);
   Status PutGreedily(const Document& document, std::vector<Batch>* rows);
   Status WritePlan(std::vector<Batch>* rows);
   Status CloseWindow(bool last, std::vector<Batch>* rows);
 
-  const PackOptions options_;
+  const PackSettings options_;
   RowWriter writer_;
   const std::unique_ptr<WindowPlanner> planner_;  // null: concatenate
   RowPlan plan_;                                  // rows that are complete

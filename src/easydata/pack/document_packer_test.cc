@@ -17,7 +17,7 @@ namespace {
 
 TEST(DocumentPackerTest, GivesTheStagesRows) {
   for (PackStrategy strategy : AllPackStrategies()) {
-    PackOptions options;
+    PackSettings options;
     options.strategy = strategy;
     options.seq_length = 8;
     options.eos_token_id = 9;
@@ -25,7 +25,7 @@ TEST(DocumentPackerTest, GivesTheStagesRows) {
     options.rows_per_batch = 1;
     options.shuffle_bins = StrategyOf(strategy).shuffles_bins;
     if (StrategyOf(strategy).keeps_documents_whole) options.overlong = Overlong::kTruncate;
-    auto packer = DocumentPacker::Make(options).ValueOrDie();
+    auto packer = DocumentPacker::Make(options, options).ValueOrDie();
     auto values = std::make_shared<arrow::Int32Builder>();
     arrow::ListBuilder lists(arrow::default_memory_pool(), values);
     std::vector<std::shared_ptr<arrow::Array>> rows;

@@ -61,7 +61,7 @@ Result<std::vector<TokenField>> FindTokenFields(const arrow::Schema& schema,
   return fields;
 }
 
-DocumentReader::DocumentReader(std::unique_ptr<Stage> upstream, PackOptions options,
+DocumentReader::DocumentReader(std::unique_ptr<Stage> upstream, PackSettings options,
                                std::vector<TokenField> fields)
     : upstream_(std::move(upstream)),
       options_(std::move(options)),

@@ -65,7 +65,7 @@ struct Document {
 /// Gives the documents of a stage one by one, with the policy for empty and overlong ones applied.
 class DocumentReader {
  public:
-  DocumentReader(std::unique_ptr<Stage> upstream, PackOptions options,
+  DocumentReader(std::unique_ptr<Stage> upstream, PackSettings options,
                  std::vector<TokenField> fields);
 
   /// The next document that has tokens; false at the end of the stream.
@@ -95,7 +95,7 @@ class DocumentReader {
   void Count(const Address& address, const char* reason, int64_t rows, int64_t tokens);
 
   std::unique_ptr<Stage> upstream_;
-  const PackOptions options_;
+  const PackSettings options_;
   const PackingStrategy& strategy_;
   const std::vector<TokenField> fields_;
   std::shared_ptr<const DocumentBatch> batch_;

@@ -86,7 +86,7 @@ inline std::shared_ptr<arrow::Schema> SchemaOf(bool labels) {
   return Documents({1}, 1, labels)[0]->schema();
 }
 
-inline StageContract Contract(const PackOptions& options, const std::vector<int64_t>& lengths,
+inline StageContract Contract(const PackSettings& options, const std::vector<int64_t>& lengths,
                               int64_t rows, bool labels = false) {
   StageContract contract;
   contract.make = [=](const StageContext&) -> Result<std::unique_ptr<Stage>> {
@@ -97,8 +97,8 @@ inline StageContract Contract(const PackOptions& options, const std::vector<int6
   return contract;
 }
 
-inline PackOptions Options(PackStrategy strategy, int32_t seq_length = 8) {
-  PackOptions options;
+inline PackSettings Options(PackStrategy strategy, int32_t seq_length = 8) {
+  PackSettings options;
   options.seq_length = seq_length;
   options.eos_token_id = kEos;
   options.strategy = strategy;

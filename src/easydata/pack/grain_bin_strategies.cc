@@ -11,7 +11,7 @@ namespace {
 /// A group of Grain's bins: the document that fits nowhere ends it.
 class GrainBinWindow : public WindowPlanner {
  public:
-  GrainBinWindow(const PackOptions& options, bool best_fit)
+  GrainBinWindow(const PackSettings& options, bool best_fit)
       : options_(options), bins_({best_fit, options.num_packers, {options.seq_length}, {}, 0}) {}
 
   bool full() const override { return false; }
@@ -38,13 +38,13 @@ class GrainBinWindow : public WindowPlanner {
   }
 
  private:
-  const PackOptions options_;
+  const PackSettings options_;
   GrainBinPlanner bins_;
   std::vector<int32_t> lengths_;
 };
 
 template <bool best_fit>
-std::unique_ptr<WindowPlanner> MakeGrainBinWindow(const PackOptions& options) {
+std::unique_ptr<WindowPlanner> MakeGrainBinWindow(const PackSettings& options) {
   return std::make_unique<GrainBinWindow>(options, best_fit);
 }
 

@@ -42,7 +42,7 @@ int64_t Drain(Stage* stage) {
 
 void BM_Pack(benchmark::State& state) {
   static const auto documents = Documents();
-  PackOptions options;
+  PackSettings options;
   options.strategy = static_cast<PackStrategy>(state.range(0));
   options.rows_per_batch = state.range(1);
   int64_t tokens = 0;
@@ -68,7 +68,7 @@ BENCHMARK(BM_Pack)
 /// What balancing adds: steps of 32 rows in groups of 4.
 void BM_PackAndBalance(benchmark::State& state) {
   static const auto documents = Documents();
-  PackOptions options;
+  PackSettings options;
   options.rows_per_batch = 32;
   int64_t tokens = 0;
   for (auto _ : state) {

@@ -72,7 +72,7 @@ class PackConservationTest : public testing::TestWithParam<Case> {};
 
 TEST_P(PackConservationTest, EveryTokenIsAccountedForOnceWhateverTheRestores) {
   for (uint32_t seed = 0; seed < 8; ++seed) {
-    PackOptions options = Options(GetParam().strategy, static_cast<int32_t>(2 + 3 * seed));
+    PackSettings options = Options(GetParam().strategy, static_cast<int32_t>(2 + 3 * seed));
     options.overlong = GetParam().overlong;
     options.pack_window = 1 + seed * 5;
     const PackingStrategy& strategy = StrategyOf(options.strategy);

@@ -24,7 +24,7 @@ namespace {
 /// The common part of the strategies: Fill() fills the batch row by row.
 class PackStage : public Stage {
  public:
-  PackStage(std::unique_ptr<Stage> upstream, const PackOptions& options,
+  PackStage(std::unique_ptr<Stage> upstream, const PackSettings& options,
             const std::vector<TokenField>& fields)
       : options_(options),
         reader_(std::move(upstream), options, fields),
@@ -73,7 +73,7 @@ class PackStage : public Stage {
   /// Notes that the first `rows` rows took what has been read so far.
   void NoteWatermark(int64_t rows) { watermark_.Note(rows, reader_.Watermark()); }
 
-  const PackOptions options_;
+  const PackSettings options_;
   DocumentReader reader_;
   RowWriter writer_;
 
@@ -166,7 +166,7 @@ class GreedyStage : public PackStage {
 /// Plans the rows of a window of documents, then writes them.
 class WindowedStage : public PackStage {
  public:
-  WindowedStage(std::unique_ptr<Stage> upstream, const PackOptions& options,
+  WindowedStage(std::unique_ptr<Stage> upstream, const PackSettings& options,
                 const std::vector<TokenField>& fields)
       : PackStage(std::move(upstream), options, fields), planner_(WindowPlanner::Make(options)) {}
 
@@ -268,7 +268,7 @@ class WindowedStage : public PackStage {
 }  // namespace
 
 Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
-                                             const PackOptions& options) {
+                                             const PackSettings& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
   ARROW_ASSIGN_OR_RAISE(auto fields, FindTokenFields(*upstream->schema(), options));
   if (StrategyOf(options.strategy).make_planner == nullptr) {
@@ -281,8 +281,8 @@ namespace {
 
 /// The options that rows depend on: all that are declared and some more, but for those that the
 /// strategy does not look at, or that add nothing to the rows: positions are to stay small.
-nlohmann::json Described(const PackOptions& options) {
-  nlohmann::json keys = config::WriteConfig(options);
+nlohmann::json Described(const PackSettings& options) {
+  nlohmann::json keys = config::WriteConfig<PackOptions>(options);
   keys["input_field"] = options.input_field;
   keys["token_fields"] = options.token_fields.value_or(std::vector<std::string>());
   keys["default_token_fields"] = !options.token_fields.has_value();
@@ -315,28 +315,30 @@ Status CheckNotPadded(const StreamPlan& upstream) {
 
 }  // namespace
 
-Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& options) {
-  ARROW_RETURN_NOT_OK(options.Validate());
+Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& options,
+                            const PackWiring& wiring) {
+  const PackSettings settings{options, wiring};
+  ARROW_RETURN_NOT_OK(settings.Validate());
   ARROW_RETURN_NOT_OK(CheckNotPadded(upstream));
-  auto node = MakeNode("pack", Described(options), upstream);
+  auto node = MakeNode("pack", Described(settings), upstream);
   node->facts.is_packed = true;
   node->facts.balance_groups = 0;
   node->facts.carries_passes = true;
   StreamPlan plan;
   plan.node = std::move(node);
-  plan.schema = [schema = upstream.schema, options]() -> Result<std::shared_ptr<arrow::Schema>> {
+  plan.schema = [schema = upstream.schema, settings]() -> Result<std::shared_ptr<arrow::Schema>> {
     ARROW_ASSIGN_OR_RAISE(const auto documents, schema());
-    ARROW_ASSIGN_OR_RAISE(const auto fields, FindTokenFields(*documents, options));
-    return PackedSchema(options, fields);
+    ARROW_ASSIGN_OR_RAISE(const auto fields, FindTokenFields(*documents, settings));
+    return PackedSchema(settings, fields);
   };
   plan.make = [make = upstream.make, is_endless = upstream.facts().is_endless(),
-               options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+               settings](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     const std::optional<int64_t> passes = context.demand.passes;
     StageContext documents = context;
-    documents.demand.row_tokens = options.seq_length;
-    documents.demand.token_column = options.input_field;
+    documents.demand.row_tokens = settings.seq_length;
+    documents.demand.token_column = settings.input_field;
     documents.demand.passes = 1;
-    PackOptions of_pass = options;
+    PackSettings of_pass = settings;
     of_pass.never_ends = is_endless || !passes.has_value();
     // Batches of the rows of a step need no copy.
     if (const int64_t rows = context.demand.first_step_rows(); rows > 0) {

@@ -17,13 +17,14 @@ namespace easydata::pack {
 /// on padding), position_ids (restart at each segment and at a row's start), segment_ids (0-based;
 /// padding takes the next number; others with grain_numbers) and the token fields, and a SpanTable
 /// in place of addresses.
-/// Batches have options.rows_per_batch rows, the last one fewer. Rows that are not complete when an
-/// error comes are not given out.
+/// Batches have PackWiring::rows_per_batch rows, the last one fewer. Rows that are not complete
+/// when an error comes are not given out.
 Result<std::unique_ptr<Stage>> MakePackStage(std::unique_ptr<Stage> upstream,
-                                             const PackOptions& options);
+                                             const PackSettings& options);
 
 /// Packs `upstream`. Where several passes are demanded (Demand::passes) it packs the documents of
 /// one after those of the other, without an end between them.
-Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& options);
+Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& options,
+                            const PackWiring& wiring = {});
 
 }  // namespace easydata::pack

@@ -9,7 +9,7 @@ namespace {
 
 TEST(PackStageTest, KeepsTheContract) {
   for (PackStrategy strategy : kStrategies) {
-    PackOptions options = Options(strategy);
+    PackSettings options = Options(strategy);
     options.pack_window = 13;
     CheckStageContract(Contract(options, RandomLengths(70, 20, 1), 9, true));
     CheckStageContract(Contract(options, {}, 5));
@@ -33,7 +33,7 @@ TEST(PackStageTest, KeepsTheContract) {
 TEST(PackStageTest, GrainsStrategiesKeepTheContract) {
   for (PackStrategy strategy : kGrainStrategies) {
     for (bool shuffle_bins : {false, true}) {
-      PackOptions options = Options(strategy);
+      PackSettings options = Options(strategy);
       options.shuffle_bins = shuffle_bins && StrategyOf(strategy).shuffles_bins;
       options.seed = 3;
       CheckStageContract(Contract(options, RandomLengths(70, 8, 1), 9, true));
@@ -57,7 +57,8 @@ TEST(PackStageTest, WhatCannotBeOpenedSaysWhy) {
   upstream.make = [](const StageContext&) -> Result<std::unique_ptr<Stage>> {
     return Status::IOError("the disk has gone");
   };
-  const StreamPlan plan = PackPlan(upstream, Options(PackStrategy::kGreedy)).ValueOrDie();
+  const PackSettings options = Options(PackStrategy::kGreedy);
+  const StreamPlan plan = PackPlan(upstream, options, options).ValueOrDie();
   for (const std::optional<int64_t> passes :
        {std::optional<int64_t>(1), std::optional<int64_t>()}) {
     StageContext context;
@@ -70,7 +71,7 @@ TEST(PackStageTest, WhatCannotBeOpenedSaysWhy) {
 TEST(PackStageTest, LosesNoTokenWhateverTheLengths) {
   for (PackStrategy strategy : kStrategies) {
     for (uint32_t seed = 0; seed < 12; ++seed) {
-      PackOptions options = Options(strategy, 2 + seed);
+      PackSettings options = Options(strategy, 2 + seed);
       options.pack_window = 1 + seed * 3;
       const auto lengths = RandomLengths(100, 3 * (seed + 1), seed);
       const Packed packed = PackAll(Contract(options, lengths, 7));
@@ -149,7 +150,7 @@ TEST(PackStageTest, D21EveryDocumentIsClosedAndTheTailIsKept) {
 }
 
 TEST(PackStageTest, ADocumentThatEndsInEosGetsNoSecond) {
-  PackOptions options = Options(PackStrategy::kGreedy);
+  PackSettings options = Options(PackStrategy::kGreedy);
   options.eos_token_id = Token(0, 2);
   const Packed packed = PackAll(Contract(options, {3, 2}, 2));
   ASSERT_EQ(packed.rows.size(), 1u);
@@ -159,7 +160,7 @@ TEST(PackStageTest, ADocumentThatEndsInEosGetsNoSecond) {
 
 TEST(PackStageTest, OverlongDocumentsAreTruncatedDroppedOrRefused) {
   for (PackStrategy strategy : kStrategies) {
-    PackOptions options = Options(strategy);
+    PackSettings options = Options(strategy);
     options.overlong = Overlong::kTruncate;
     Packed packed = PackAll(Contract(options, {20, 7}, 2));
     ASSERT_EQ(packed.rows.size(), 2u);
@@ -206,7 +207,7 @@ TEST(PackStageTest, AnErrorLeavesThePositionOfItsWindow) {
   for (PackStrategy strategy : strategies) {
     for (int64_t window : {1, 2, 3}) {
       for (uint32_t seed = 0; seed < 8; ++seed) {
-        PackOptions options = Options(strategy);
+        PackSettings options = Options(strategy);
         options.overlong = Overlong::kError;
         options.pack_window = window;
         options.rows_per_batch = 1 + seed % 3;
@@ -234,7 +235,7 @@ TEST(PackStageTest, GrainsStrategiesAddNoEos) {
 
 TEST(PackStageTest, GrainsBinsCutNoDocument) {
   for (PackStrategy strategy : {PackStrategy::kGrainFirstFit, PackStrategy::kGrainBestFit}) {
-    PackOptions options = Options(strategy);
+    PackSettings options = Options(strategy);
     const Status error = CheckErrorContract(Contract(options, {7, 8, 9, 7}, 2), 0);
     EXPECT_NE(
         error.message().find("row 2: the document does not fit into a row of 8 tokens, and \"" +
@@ -268,7 +269,7 @@ TEST(PackStageTest, TokenFieldsAreCutAlike) {
 }
 
 TEST(PackStageTest, WindowsCloseAtTheirBytesToo) {
-  PackOptions options = Options(PackStrategy::kFirstFit);
+  PackSettings options = Options(PackStrategy::kFirstFit);
   options.pack_window_bytes = 4 * 8;  // two documents of 4 tokens with their EOS
   const Packed packed = PackAll(Contract(options, {3, 3, 3, 3, 3, 3}, 4));
   EXPECT_EQ(packed.rows.size(), 3u);
@@ -277,7 +278,7 @@ TEST(PackStageTest, WindowsCloseAtTheirBytesToo) {
 }
 
 TEST(PackStageTest, SegmentIdsCanBeLeftOut) {
-  PackOptions options = Options(PackStrategy::kGreedy);
+  PackSettings options = Options(PackStrategy::kGreedy);
   options.include_segment_ids = false;
   auto stage = Contract(options, {3}, 1).make({}).ValueOrDie();
   EXPECT_EQ(stage->schema()->GetFieldIndex("segment_ids"), -1);
@@ -285,11 +286,11 @@ TEST(PackStageTest, SegmentIdsCanBeLeftOut) {
 }
 
 TEST(PackStageTest, GrainsNumbersSayWhatIsPadding) {
-  PackOptions options = Options(PackStrategy::kGrainFirstFit);
+  PackSettings options = Options(PackStrategy::kGrainFirstFit);
   options.grain_numbers = true;
   auto stage = Contract(options, {3, 2, 7, 1}, 4).make({}).ValueOrDie();
   EXPECT_EQ(stage->schema()->GetFieldIndex("attention_mask"), -1);
-  PackOptions plain = options;
+  PackSettings plain = options;
   plain.grain_numbers = false;
   auto other = Contract(plain, {3, 2, 7, 1}, 4).make({}).ValueOrDie();
   int64_t padding = 0;
@@ -324,7 +325,7 @@ TEST(PackStageTest, BatchesAreReusedOnlyOnceTheyAreDropped) {
 }
 
 TEST(PackStageTest, RefusesColumnsThatCannotBePacked) {
-  PackOptions options = Options(PackStrategy::kGreedy);
+  PackSettings options = Options(PackStrategy::kGreedy);
   options.input_field = "tokens";
   const Status missing = Contract(options, {3}, 1).make({}).status();
   EXPECT_TRUE(missing.IsKeyError());

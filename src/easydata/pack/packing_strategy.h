@@ -10,7 +10,7 @@
 
 namespace easydata::pack {
 
-struct PackOptions;
+struct PackSettings;
 class WindowPlanner;
 
 /// Names a packing strategy: kGreedy, kPool and so on, one for each entry of the list.
@@ -24,12 +24,12 @@ enum class PackStrategy {
 struct PackingStrategy {
   /// Makes what plans the rows, window by window; null where documents are put end to end and cut
   /// at the ends of rows, which needs no plan.
-  std::unique_ptr<WindowPlanner> (*make_planner)(const PackOptions& options) = nullptr;
+  std::unique_ptr<WindowPlanner> (*make_planner)(const PackSettings& options) = nullptr;
   /// A document that does not end in the EOS gets one.
   bool adds_eos = true;
   /// A document is in one row as a whole: where longer ones would be split, they are errors.
   bool keeps_documents_whole = false;
-  /// With options.shuffle_bins it permutes rows itself, in place of a shuffle downstream.
+  /// With PackWiring::shuffle_bins it permutes rows itself, in place of a shuffle downstream.
   bool shuffles_bins = false;
   // The options that its rows depend on, besides those that all strategies have in common.
   bool uses_num_packers = false;

@@ -22,7 +22,7 @@ TEST(PackingStrategyTest, EachIsFoundByItsName) {
 
 TEST(PackingStrategyTest, ThoseThatConcatenateHaveNoPlanner) {
   for (PackStrategy strategy : AllPackStrategies()) {
-    PackOptions options;
+    PackSettings options;
     options.strategy = strategy;
     EXPECT_EQ(WindowPlanner::Make(options) == nullptr,
               strategy == PackStrategy::kGreedy || strategy == PackStrategy::kGrainConcat)
@@ -31,7 +31,7 @@ TEST(PackingStrategyTest, ThoseThatConcatenateHaveNoPlanner) {
 }
 
 TEST(PackingStrategyTest, OnlyStrategiesWithBinsShuffleThem) {
-  PackOptions options;
+  PackSettings options;
   options.shuffle_bins = true;
   options.strategy = PackStrategy::kGrainBestFit;
   EXPECT_TRUE(options.Validate().ok());

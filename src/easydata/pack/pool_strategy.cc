@@ -6,7 +6,7 @@ namespace {
 
 class PoolWindow : public CountedPlanner {
  public:
-  explicit PoolWindow(const PackOptions& options)
+  explicit PoolWindow(const PackSettings& options)
       : CountedPlanner(options), pool_(options.num_packers, options.seq_length) {}
 
  protected:

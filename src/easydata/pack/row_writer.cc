@@ -26,7 +26,7 @@ bool MakesLabels(const PackOptions& options, const std::vector<TokenField>& fiel
 
 }  // namespace
 
-std::shared_ptr<arrow::Schema> PackedSchema(const PackOptions& options,
+std::shared_ptr<arrow::Schema> PackedSchema(const PackSettings& options,
                                             const std::vector<TokenField>& fields) {
   const auto row = arrow::fixed_size_list(arrow::int32(), options.seq_length);
   arrow::FieldVector columns = {arrow::field("input_ids", row)};
@@ -41,7 +41,7 @@ std::shared_ptr<arrow::Schema> PackedSchema(const PackOptions& options,
   return arrow::schema(std::move(columns));
 }
 
-RowWriter::RowWriter(const PackOptions& options, std::vector<TokenField> fields)
+RowWriter::RowWriter(const PackSettings& options, std::vector<TokenField> fields)
     : options_(options), fields_(std::move(fields)), schema_(PackedSchema(options_, fields_)) {
   for (size_t i = 1; i < fields_.size(); ++i) {
     if (fields_[i].rule != FieldRule::kLabels) continue;

@@ -15,7 +15,7 @@
 namespace easydata::pack {
 
 /// The columns of packed rows, whose documents have these fields.
-std::shared_ptr<arrow::Schema> PackedSchema(const PackOptions& options,
+std::shared_ptr<arrow::Schema> PackedSchema(const PackSettings& options,
                                             const std::vector<TokenField>& fields);
 
 /// Writes packed rows straight into the columns of a batch: fixed_size_list<int32>[seq_length] for
@@ -25,7 +25,7 @@ std::shared_ptr<arrow::Schema> PackedSchema(const PackOptions& options,
 /// batches is used again.
 class RowWriter {
  public:
-  RowWriter(const PackOptions& options, std::vector<TokenField> fields);
+  RowWriter(const PackSettings& options, std::vector<TokenField> fields);
 
   std::shared_ptr<arrow::Schema> schema() const { return schema_; }
 
@@ -56,7 +56,7 @@ class RowWriter {
   void MakeLabels(int64_t at, int32_t length);
   Result<std::shared_ptr<arrow::Array>> SegmentLengths() const;
 
-  const PackOptions options_;
+  const PackSettings options_;
   const std::vector<TokenField> fields_;
   const std::shared_ptr<arrow::Schema> schema_;
   /// The planes of labels, and the one that is made; -1: none is.

@@ -4,7 +4,7 @@
 
 namespace easydata::pack {
 
-std::unique_ptr<WindowPlanner> WindowPlanner::Make(const PackOptions& options) {
+std::unique_ptr<WindowPlanner> WindowPlanner::Make(const PackSettings& options) {
   const auto make = StrategyOf(options.strategy).make_planner;
   return make == nullptr ? nullptr : make(options);
 }

@@ -14,7 +14,7 @@ namespace easydata::pack {
 class WindowPlanner {
  public:
   /// Null for the strategies that concatenate, which need no plan.
-  static std::unique_ptr<WindowPlanner> Make(const PackOptions& options);
+  static std::unique_ptr<WindowPlanner> Make(const PackSettings& options);
 
   virtual ~WindowPlanner() = default;
 
@@ -32,7 +32,7 @@ class WindowPlanner {
 /// A window of options.pack_window documents, or of as many bytes, whichever comes first.
 class CountedPlanner : public WindowPlanner {
  public:
-  explicit CountedPlanner(const PackOptions& options) : options_(options) {}
+  explicit CountedPlanner(const PackSettings& options) : options_(options) {}
 
   bool full() const final;
   Result<bool> Add(int64_t length, RowPlan* plan) final;
@@ -44,7 +44,7 @@ class CountedPlanner : public WindowPlanner {
   /// Ends the window, which has been given `documents` documents, as Close() does.
   virtual int64_t Finish(int64_t documents, bool last, RowPlan* plan) = 0;
 
-  const PackOptions options_;
+  const PackSettings options_;
 
  private:
   int64_t documents_ = 0;
@@ -53,7 +53,7 @@ class CountedPlanner : public WindowPlanner {
 
 /// What PackingStrategy::make_planner points at where a planner is made of the options alone.
 template <typename Planner>
-std::unique_ptr<WindowPlanner> MakePlanner(const PackOptions& options) {
+std::unique_ptr<WindowPlanner> MakePlanner(const PackSettings& options) {
   return std::make_unique<Planner>(options);
 }
 

@@ -3,6 +3,7 @@
 #include "easydata/base/hash.h"
 #include "easydata/base/nearest_name.h"
 #include "easydata/pipeline/pipeline_config.h"
+#include "easydata/source/grain_order_stage.h"
 #include "easydata/trainer/example_options.h"
 
 namespace easydata::pipeline {
@@ -27,6 +28,11 @@ const std::vector<config::ConfigDescriptor>& AllOptions() {
       config::Describe<LoadOptions>(),
       config::Describe<mix::MixOptions>(),
       config::Describe<sink::WriteOptions>(),
+      config::Describe<source::ErrorPolicy>(),
+      config::Describe<source::SourceShuffleOptions>(),
+      config::Describe<source::SourceStageOptions>(),
+      config::Describe<source::GrainOrderOptions>(),
+      config::Describe<transform::TokenizeOptions>(),
       config::Describe<trainer::SftOptions>(),
       config::Describe<trainer::PreferenceOptions>(),
       config::Describe<trainer::UnpairedOptions>(),

@@ -29,6 +29,10 @@ void CheckLocation(const std::string& value, bool is_written, const std::string&
 
 config::FieldList DatasetConfig::Fields() {
   using C = DatasetConfig;
+  const std::vector<std::string> tokens = {"tokenize", "examples"};
+  const config::FieldList errors = config::FieldsOf(&C::errors);
+  const config::FieldList tokenizing = config::FieldsOf(
+      &C::tokenizing, config::Chosen(transform::TokenizeOptions::Fields(), {"content_field"}));
   return {
       config::Field{
           "data_files", &C::data_files,
@@ -39,7 +43,8 @@ config::FieldList DatasetConfig::Fields() {
       config::Field{
           "name", &C::name,
           "Name in weights, statistics and output folders; unset: dataset_0, dataset_1, ... by "
-          "position; where no dataset has a name, those of as many mix.weights, in their order."},
+          "position; where no dataset has a name, those of as many mix.weights, in their order."}
+          .ActsAt({"source", "mix", "writer"}),
       config::Field{"type", &C::type,
                     "Format of the files; unset: by their suffixes, which must agree."}
           .OneOf(source::DataFormatNames({"huggingface", "hf"}))
@@ -53,6 +58,7 @@ config::FieldList DatasetConfig::Fields() {
           "local files have no splits; name the files of the split"),
       config::Field{"num_rows", &C::num_rows,
                     "Use the first rows only; of a shuffled dataset, the first in its order."}
+          .ActsAt({"limit"})
           .AtLeast(1),
       config::Field{"dataset_split_name", &C::dataset_split_name,
                     "Subset (configuration) of a Hub dataset."}
@@ -61,34 +67,41 @@ config::FieldList DatasetConfig::Fields() {
       config::Field{"tokenizer", &C::tokenizer,
                     "Tokenizer of this dataset: a folder, a name, a TokenizerConfig or a tokenizer "
                     "object. It goes before the "
-                    "tokenize stage's and the pipeline's."},
+                    "tokenize stage's and the pipeline's."}
+          .ActsAt(tokens),
       config::Field{"tokenizer_kwargs", &C::tokenizer_kwargs,
                     "Options of TokenizerConfig that differ for this dataset; use_fast=True is "
-                    "understood as well."},
+                    "understood as well."}
+          .ActsAt(tokens),
       config::Field{"cache_path", &C::cache_path, "Folder of this dataset's cache."}.OnlyDefault(
           "caching comes with a later version"),
       config::Field{"cache_enabled", &C::cache_enabled,
-                    "Let this dataset use the cache where a pipeline has one."},
+                    "Let this dataset use the cache where a pipeline has one."}
+          .ActsAt({"cache"})
+          .ForCompatibility("a pipeline has no cache yet"),
       config::Field{"save_path", &C::save_path,
-                    "Folder that this dataset is saved in, in place of output_dir/name."},
+                    "Folder that this dataset is saved in, in place of output_dir/name."}
+          .ActsAt({"writer"}),
       config::Field{"save_format", &C::save_format,
                     "Format that this dataset is saved in, in place of the save stage's."}
+          .ActsAt({"writer"})
           .OneOf(sink::FormatNames()),
-      config::Field{
-          "content_field", &C::content_field,
-          "Column to tokenize. Text is tokenized; a list of messages is rendered by the chat "
-          "template first."},
-      config::Field{"additional_fields", &C::additional_fields, "Columns kept beside the tokens."},
+      tokenizing[0].ActsAt({"source", "tokenize"}),
+      config::Field{"additional_fields", &C::additional_fields, "Columns kept beside the tokens."}
+          .ActsAt({"tokenize"}),
       config::Field{
           "format_callback", &C::format_callback,
           "Called with each row before anything else; returns the row to use, or None to leave "
-          "it out."},
+          "it out."}
+          .ActsAt({"map"}),
       config::Field{"format_fields", &C::format_fields,
-                    "Columns to rename, {old: new}, after format_callback."},
+                    "Columns to rename, {old: new}, after format_callback."}
+          .ActsAt({"rename", "map"}),
       config::Field{"shard_column", &C::shard_column, "Column that decides a row's output shard."}
           .OnlyDefault("rows are dealt to output shards in their order"),
       config::Field{"num_shards", &C::num_shards,
                     "Exact number of output shards, in place of the save stage's."}
+          .ActsAt({"writer"})
           .AtLeast(1),
       config::Field{"columns", &C::columns,
                     "Read these columns only; unset: those that later stages need."},
@@ -106,19 +119,12 @@ config::FieldList DatasetConfig::Fields() {
           "shuffle_window_bytes", &C::shuffle_window_bytes,
           "Content of a window of shuffle=\"rows\": bytes, or \"256MB\" (of 1024 KB); unset: "
           "64MB."}
+          .ActsAt({"source.shuffle_window"})
+          .Beside("shuffle", {"rows"})
           .AtLeast(1),
-      config::Field{
-          "on_error", &C::on_error,
-          "What happens to rows that do not parse, are not UTF-8, lack the field or have the "
-          "wrong type: stop, "
-          "leave out and count, or leave out and write to quarantine_path."},
-      config::Field{
-          "on_missing", &C::on_missing,
-          "What happens to files that cannot be opened or read to their end, after all attempts, "
-          "or that were exchanged: stop, leave out what is left of them and count it, or also "
-          "list them in a file beside quarantine_path (bad.jsonl: bad.shards.jsonl)."},
-      config::Field{"quarantine_path", &C::quarantine_path,
-                    "JSONL file that on_error=\"quarantine\" appends bad rows to."},
+      errors[0],
+      errors[1],
+      errors[2],
       config::Field{
           "identity", &C::identity,
           "What tells a data file from another one under its name, while it is read and where a "
@@ -134,14 +140,17 @@ config::FieldList DatasetConfig::Fields() {
           "Makes the rows of this dataset, after format_fields: examples for a trainer by name "
           "(sft, dpo, orpo, cpo, kto, bco, grpo, ppo, reward, embedding), alone or with options "
           "({name: sft, max_length: 1024}), with the dataset's tokenizer; or a transform of "
-          "your own, an object or its import path. Rows of tokens are not tokenized again."},
+          "your own, an object or its import path. Rows of tokens are not tokenized again."}
+          .ActsAt({"examples", "map"}),
       config::Field{
           "chat_template", &C::chat_template,
           "Chat template of this dataset in place of its tokenizer's: the text, or the path of "
-          "a file."},
+          "a file."}
+          .ActsAt(tokens),
       config::Field{"view", &C::view,
                     "What of the tokenizer's folder runs, in place of what the TokenizerConfig "
-                    "says."},
+                    "says."}
+          .ActsAt(tokens),
   };
 }
 
@@ -169,8 +178,8 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
     CheckReadLocation(file, config::JoinPath(path, "data_files"), problems);
   }
   if (save_path) CheckWrittenLocation(*save_path, config::JoinPath(path, "save_path"), problems);
-  std::string problem =
-      source::QuarantinePathProblem(on_error, on_missing, quarantine_path.has_value());
+  std::string problem = source::QuarantinePathProblem(errors.on_error, errors.on_missing,
+                                                      errors.quarantine_path.has_value());
   if (!problem.empty()) {
     problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "quarantine_path"),
                          std::move(problem)});

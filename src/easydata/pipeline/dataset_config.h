@@ -24,6 +24,7 @@ struct DatasetConfig {
   static constexpr const char* kDoc =
       "One dataset: where its rows are, what is done to them, and what differs from the stages' "
       "settings.";
+  static constexpr const char* kNodes[] = {"source"};
 
   config::Paths data_files;
   std::optional<std::string> name;
@@ -37,7 +38,8 @@ struct DatasetConfig {
   bool cache_enabled = true;
   std::optional<std::string> save_path;
   std::optional<std::string> save_format;
-  std::string content_field = "text";
+  /// Of which content_field is an option here.
+  transform::TokenizeOptions tokenizing;
   std::optional<source::RecordDecoding> decode;
   std::optional<std::vector<std::string>> additional_fields;
   std::optional<config::Callback> format_callback;
@@ -50,9 +52,7 @@ struct DatasetConfig {
   std::optional<std::vector<std::string>> columns;
   std::optional<source::SourceShuffle> shuffle;
   std::optional<std::variant<std::string, int64_t>> shuffle_window_bytes;
-  source::OnError on_error = source::SourceStageOptions().on_error;
-  source::OnError on_missing = source::SourceStageOptions().on_missing;
-  std::optional<std::string> quarantine_path;
+  source::ErrorPolicy errors;
   files::IdentityKind identity = files::FileIdentity().kind;
   std::optional<config::Named<config::AnyValue>> storage_options;
 

@@ -79,20 +79,24 @@ config::FieldList LoadOptions::Fields() {
                .AtLeast(1),
            config::Field{"shuffle_buffer_size", &O::shuffle_buffer_size,
                          "Rows of a shuffle window; unset: no shuffling."}
-               .AtLeast(1),
+               .AtLeast(1)
+               .ActsAt({"loader.shuffle"}),
            config::Field{
                "bucket_batches", &O::bucket_batches,
                "Batches whose rows are put in order of length together (of input_ids where there "
                "is a list, else bytes), so that little of each is padding; they come in random "
                "order. Such a window ends at 256 MB, too. Unset: rows stay as they come."}
-               .AtLeast(2, ", as the rows of one batch come together anyway"),
+               .AtLeast(2, ", as the rows of one batch come together anyway")
+               .ActsAt({"loader.buckets"}),
            config::Field{"seed", &O::seed,
                          "Seed of shuffle_buffer_size and bucket_batches; unset: 0. Every epoch "
                          "has an order of its own."}
-               .OrNone(),
+               .OrNone()
+               .ActsAt({"loader.shuffle", "loader.buckets"}),
            config::Field{"prefetch_workers", &O::prefetch_workers,
                          "Threads that make batches ahead at most."}
-               .AtLeast(1),
+               .AtLeast(1)
+               .ForCompatibility("an upper bound: one thread is enough"),
            config::Field{"prefetch_to_device", &O::prefetch_to_device,
                          "Put the next batch on the JAX devices while one is in use, if it is "
                          "ready by then. It needs a mesh or a sharding_map."},

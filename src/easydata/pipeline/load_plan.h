@@ -25,6 +25,7 @@ struct LoadOptions {
 
   static constexpr const char* kName = "LoadOptions";
   static constexpr const char* kDoc = "The options of easydata.AsyncDataLoader.";
+  static constexpr const char* kNodes[] = {"loader"};
 
   static config::FieldList Fields();
 

@@ -16,32 +16,38 @@ constexpr int64_t kRowsPerFactor = 100;
 
 }  // namespace
 
-config::FieldList PackedOptions::StageFields() {
+config::FieldList PackedOptions::StageFields(const char* shuffle) {
   using O = PackedOptions;
   return config::Joined(
       {config::FieldsOf(&O::pack),
        {
            config::Field{"shuffle_buffer_factor", &O::shuffle_buffer_factor,
                          "Hundreds of rows in a shuffle window."}
-               .AtLeast(1),
+               .AtLeast(1)
+               .ActsAt({"pack.shuffle"})
+               .Beside(shuffle, {true})
+               .Beside("strategy", pack::StrategiesThat(&pack::PackingStrategy::shuffles_bins,
+                                                        /*value=*/false)),
            config::Field{
                "balance_groups", &O::balance_groups,
                "Order the rows of each step of the loader so that this many equal parts of it "
                "cost about the same, by the sum of the segments' squared lengths; it divides the "
                "loader's batch size. 1: leave them as they come."}
-               .AtLeast(1),
+               .AtLeast(1)
+               .ActsAt({"pack.balance"}),
        }});
 }
 
 config::FieldList PackedOptions::Fields() {
   using O = PackedOptions;
   return config::Joined(
-      {StageFields(),
+      {StageFields("shuffle"),
        config::FieldsOf(&O::pack, {config::Field{"input_field", &pack::PackOptions::input_field,
                                                  "The column of tokens."}}),
        {
            config::Field{"shuffle", &O::shuffle, kShuffleText},
-           config::Field{"seed", &O::seed, "Seed of the shuffle; unset: 0."}.OrNone(),
+           config::Field{"seed", &O::seed, "Seed of the shuffle; unset: 0."}.OrNone().Beside(
+               "shuffle", {true}),
        }});
 }
 
@@ -53,14 +59,14 @@ Status PackedOptions::Validate() const {
   return pack.Validate();
 }
 
-Result<StreamPlan> PackedPlan(const StreamPlan& upstream, const PackedOptions& options) {
+Result<StreamPlan> PackedPlan(const StreamPlan& upstream, const PackedOptions& options,
+                              pack::PackWiring wiring) {
   ARROW_RETURN_NOT_OK(options.Validate());
   const bool shuffles_bins =
       options.shuffle && pack::StrategyOf(options.pack.strategy).shuffles_bins;
-  pack::PackOptions pack = options.pack;
-  pack.shuffle_bins = shuffles_bins;
-  if (shuffles_bins) pack.seed = options.seed;
-  ARROW_ASSIGN_OR_RAISE(StreamPlan plan, pack::PackPlan(upstream, pack));
+  wiring.shuffle_bins = shuffles_bins;
+  if (shuffles_bins) wiring.seed = options.seed;
+  ARROW_ASSIGN_OR_RAISE(StreamPlan plan, pack::PackPlan(upstream, options.pack, wiring));
   if (options.shuffle && !shuffles_bins) {
     order::WindowShuffleOptions shuffle;
     shuffle.rows = options.shuffle_buffer_factor * kRowsPerFactor;

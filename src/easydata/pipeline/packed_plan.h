@@ -19,14 +19,15 @@ struct PackedOptions {
 
   static constexpr const char* kName = "PackedOptions";
   static constexpr const char* kDoc = "The options of easydata.PackedShardedSource.";
+  static constexpr const char* kNodes[] = {"pack", "pack.shuffle"};
   /// Those of the manual, in its order; newer ones come after them.
   static constexpr const char* kFirst[] = {"seq_length",  "eos_token_id", "pad_token_id",
                                            "strategy",    "num_packers",  "include_segment_ids",
                                            "input_field", "shuffle",      "shuffle_buffer_factor",
                                            "seed"};
 
-  /// The options that a pipeline's stage has, too.
-  static config::FieldList StageFields();
+  /// The options that a pipeline's stage has, too; `shuffle` is what it calls the shuffle.
+  static config::FieldList StageFields(const char* shuffle);
   static config::FieldList Fields();
   static constexpr const char* kShuffleText =
       "Shuffle rows within windows, in another order in every epoch; with grain_first_fit and "
@@ -36,6 +37,7 @@ struct PackedOptions {
 };
 
 /// Packs the documents of `upstream`, shuffles the rows and balances them, as the options say.
-Result<StreamPlan> PackedPlan(const StreamPlan& upstream, const PackedOptions& options);
+Result<StreamPlan> PackedPlan(const StreamPlan& upstream, const PackedOptions& options,
+                              pack::PackWiring wiring = {});
 
 }  // namespace easydata::pipeline

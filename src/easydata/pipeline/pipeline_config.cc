@@ -82,15 +82,23 @@ void AdviseOnLengths(const PipelineConfig& config, const std::vector<std::string
 config::FieldList PipelineConfig::Fields() {
   using C = PipelineConfig;
   return {
-      config::Field{"datasets", &C::datasets, "The datasets, at least one."}.Required(),
+      config::Field{"datasets", &C::datasets, "The datasets, at least one."}
+          .ActsAt({"source"})
+          .Required(),
       config::Field{
           "default_tokenizer", &C::default_tokenizer,
-          "Tokenizer of datasets that name none, where the tokenize stage names none either."},
+          "Tokenizer of datasets that name none, where the tokenize stage names none either."}
+          .ActsAt({"tokenize", "examples"})
+          .SupersededBy("TokenizeStageConfig.default_tokenizer")
+          .SupersededBy("DatasetConfig.tokenizer"),
       config::Field{
           "streaming", &C::streaming,
           "Stream Hub datasets instead of downloading them first; local files are always read "
-          "as they are needed."},
+          "as they are needed."}
+          .ActsAt({"source"})
+          .ForCompatibility("local files are always read as they are needed"),
       config::Field{"seed", &C::seed, "Seed of everything that is shuffled or mixed; unset: 0."}
+          .ActsAt({"source", "mix", "pack", "pack.shuffle", "loader.shuffle", "loader.buckets"})
           .AtLeast(0),
       config::Field{"source", &C::source, "Options of reading."},
       config::Field{"tokenize", &C::tokenize, "Options of tokenizing."},

@@ -54,7 +54,8 @@ config::FieldList SourceStageConfig::Fields() {
       config::Field{
           "streaming", &C::streaming,
           "Stream Hub datasets instead of downloading them first; local files are always read "
-          "as they are needed."},
+          "as they are needed."}
+          .ForCompatibility("local files are always read as they are needed"),
       config::Field{"cloud_max_retries", &C::cloud_max_retries,
                     "Attempts at a remote read after the first, in a row, that bring nothing new "
                     "(storage_options: retries); unset: 10, which is more patient than the "
@@ -69,25 +70,38 @@ config::FieldList SourceStageConfig::Fields() {
       config::Field{"dask_storage_options", &C::dask_storage_options,
                     "The storage_options of datasets that have none: credentials and settings "
                     "of object stores and web servers."}
+          .SupersededBy("DatasetConfig.storage_options")
           .Secret(),
   };
 }
 
 config::FieldList TokenizeStageConfig::Fields() {
   using C = TokenizeStageConfig;
+  const char* bound = "it is a bound that does not change the tokens";
   return {
       config::Field{"default_tokenizer", &C::default_tokenizer,
-                    "Tokenizer of datasets that name none."},
+                    "Tokenizer of datasets that name none."}
+          .ActsAt({"tokenize", "examples"})
+          .SupersededBy("DatasetConfig.tokenizer"),
       config::Field{
           "max_length", &C::max_length,
           "Tokens kept of a document, where a dataset's tokenizer does not say. Where nobody "
           "says, a document that a packer splits is not cut, any other one at 2048."}
+          .SupersededBy("TokenizerConfig.max_length")
+          .Differs("a source alone is told by its TokenizerConfig")
           .AtLeast(1)
           .ReadsAs(kDefaultMaxLength),
-      config::Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}.AtLeast(1),
-      config::Field{"num_workers", &C::num_workers, "Threads that tokenize at most."}.AtLeast(1),
+      config::Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}
+          .Differs("the manual's; a source alone has no such bound")
+          .ForCompatibility(bound)
+          .AtLeast(1),
+      config::Field{"num_workers", &C::num_workers, "Threads that tokenize at most."}
+          .Differs("the manual's; a source alone has no such bound")
+          .ForCompatibility(bound)
+          .AtLeast(1),
       config::Field{"cache_tokenized", &C::cache_tokenized,
-                    "Cache tokens where the pipeline has a cache."},
+                    "Cache tokens where the pipeline has a cache."}
+          .ActsAt({"cache"}),
       config::Field{"remove_columns", &C::remove_columns,
                     "Columns left out of the output, though a dataset keeps them."},
       config::Field{"truncation", &C::truncation,
@@ -129,23 +143,28 @@ config::FieldList WeightSchedulePoint::Fields() {
 
 config::FieldList MixStageConfig::Fields() {
   using C = MixStageConfig;
+  const config::Json blocks = NameOf(mix::NamesOf(mix::MixOrderKind{}), mix::MixOrderKind::kBlocks);
   return config::Joined(
       {{
            config::Field{"weights", &C::weights,
-                         "Share of each dataset by name; they sum to 1. Unset: equal shares."},
+                         "Share of each dataset by name; they sum to 1. Unset: equal shares."}
+               .SupersededBy("weight_schedule"),
            config::Field{"weight_schedule", &C::weight_schedule,
                          "Weights that change over time; it goes before weights."},
            config::Field{
                "weight_schedule_type", &C::weight_schedule_type,
                "Between two points: stay at the left one (step), or go from one to the other "
-               "(linear, cosine)."},
+               "(linear, cosine)."}
+               .Beside("weight_schedule"),
            config::Field{
                "seed", &C::seed,
                "Seed of the order within blocks; unset: the pipeline's. Without effect where "
                "order is \"grain\"."}
+               .Beside("order", {blocks})
                .AtLeast(0),
            config::Field{"schedule_unit", &C::schedule_unit,
                          "What the steps of weight_schedule count."}
+               .Beside("weight_schedule")
                .Differs("a pipeline has a loader whose steps a schedule means; a source alone has "
                         "none"),
        },
@@ -157,18 +176,20 @@ config::FieldList PackStageConfig::Fields() {
   return config::Joined(
       {{
            config::Field{"enabled", &C::enabled,
-                         "Pack where a pipeline is run from its config; calling .pack() means it."},
+                         "Pack where a pipeline is run from its config; calling .pack() means it."}
+               .ActsAt({"pipeline"}),
            config::Field{
                "eos_token_id", &C::eos_token_id,
                "Token that closes every document. Unset: the tokenizer's; 2 where the data "
                "comes tokenized and no tokenizer is named."}
+               .ActsAt({"pack"})
                .AtLeast(0)
                .AtMost(2147483647)
                .Differs("a pipeline can ask the tokenizer"),
        },
        config::FieldsOf(&C::options, {config::Field{"shuffle_packed", &PackedOptions::shuffle,
                                                     PackedOptions::kShuffleText}}),
-       config::FieldsOf(&C::options, PackedOptions::StageFields())});
+       config::FieldsOf(&C::options, PackedOptions::StageFields("shuffle_packed"))});
 }
 
 config::FieldList LoadStageConfig::Fields() {
@@ -177,35 +198,53 @@ config::FieldList LoadStageConfig::Fields() {
       {{
            config::Field{"seed", &C::seed,
                          "Seed of shuffle_buffer_size and bucket_batches; unset: the pipeline's."}
+               .ActsAt({"loader.shuffle", "loader.buckets"})
                .AtLeast(0),
            config::Field{
                "padding", &C::padding,
                "{column: PadSpec}: how a column of lists of several lengths is filled; unset: "
-               "from the tokenizer."},
+               "from the tokenizer."}
+               .ActsAt({"loader"}),
        },
        config::FieldsOf(&C::options)});
 }
 
 config::FieldList SaveStageConfig::Fields() {
   using C = SaveStageConfig;
+  // What a dataset says of its own output goes before.
+  config::FieldList options = config::FieldsOf(&C::options);
+  options = config::Changed(std::move(options), "format", [](const config::Field& field) {
+    return field.SupersededBy("DatasetConfig.save_format");
+  });
+  options = config::Changed(std::move(options), "num_shards", [](const config::Field& field) {
+    return field.SupersededBy("DatasetConfig.num_shards");
+  });
   return config::Joined(
       {{
            config::Field{"enabled", &C::enabled,
-                         "Save where a pipeline is run from its config; calling .save() means it."},
+                         "Save where a pipeline is run from its config; calling .save() means it."}
+               .ActsAt({"pipeline"}),
            config::Field{"output_dir", &C::output_dir,
                          "Folder of the output, or \"s3://bucket/prefix\"; with several datasets, "
                          "of a folder "
-                         "for each."},
+                         "for each."}
+               .SupersededBy("DatasetConfig.save_path"),
            config::Field{"max_shard_size", &C::max_shard_size,
                          "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}
+               .SupersededBy("num_shards")
+               .SupersededBy("max_shard_rows")
                .AtLeast(1)
                .Differs("the same size, as people write it"),
            config::Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}
                .OnlyDefault("the Hub comes with a later version"),
-           config::Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."},
+           config::Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."}.Beside(
+               "push_to_hub", {true}),
            config::Field{"hub_private", &C::hub_private,
-                         "Make the repository of push_to_hub a private one."},
-           config::Field{"hub_token", &C::hub_token, "Token for push_to_hub."}.Secret(),
+                         "Make the repository of push_to_hub a private one."}
+               .Beside("push_to_hub", {true}),
+           config::Field{"hub_token", &C::hub_token, "Token for push_to_hub."}
+               .Beside("push_to_hub", {true})
+               .Secret(),
            config::Field{
                "columns", &C::columns,
                "Columns to write; unset: all of them, for rows without a schema those of the "
@@ -216,7 +255,7 @@ config::FieldList SaveStageConfig::Fields() {
                          "(docs/guide/stores.md); unset: the credentials that the platform has."}
                .Secret(),
        },
-       config::FieldsOf(&C::options)});
+       std::move(options)});
 }
 
 config::FieldList RayConfig::Fields() {
@@ -224,10 +263,14 @@ config::FieldList RayConfig::Fields() {
   return {
       config::Field{"enabled", &C::enabled, "Use Ray."}.OnlyDefault(
           "Ray comes with a later version; one machine needs none"),
-      config::Field{"num_workers", &C::num_workers, "Ray workers."}.AtLeast(1),
-      config::Field{"resources_per_worker", &C::resources_per_worker, "Ray resources of a worker."},
-      config::Field{"use_gpu", &C::use_gpu, "Give workers a GPU."},
+      config::Field{"num_workers", &C::num_workers, "Ray workers."}
+          .Beside("enabled", {true})
+          .AtLeast(1),
+      config::Field{"resources_per_worker", &C::resources_per_worker, "Ray resources of a worker."}
+          .Beside("enabled", {true}),
+      config::Field{"use_gpu", &C::use_gpu, "Give workers a GPU."}.Beside("enabled", {true}),
       config::Field{"object_store_memory", &C::object_store_memory, "Bytes of Ray's object store."}
+          .Beside("enabled", {true})
           .AtLeast(1),
   };
 }
@@ -236,15 +279,19 @@ config::FieldList ObservabilityConfig::Fields() {
   using C = ObservabilityConfig;
   return {
       config::Field{"progress_enabled", &C::progress_enabled,
-                    "Show progress while saving, when standard error is a terminal."},
-      config::Field{"progress_type", &C::progress_type, "What shows it."}.OneOf(
-          {"tqdm", "rich", "none"}),
+                    "Show progress while saving, when standard error is a terminal."}
+          .ActsAt({"writer"}),
+      config::Field{"progress_type", &C::progress_type, "What shows it."}
+          .ActsAt({"writer"})
+          .Beside("progress_enabled", {true})
+          .OneOf({"tqdm", "rich", "none"}),
       config::Field{"metrics_enabled", &C::metrics_enabled,
                     "Keep metrics of the stages in the context."},
       config::Field{"log_level", &C::log_level, "Least level of what the logger \"easydata\" says."}
           .OneOf({"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}),
       config::Field{"log_interval", &C::log_interval,
                     "Log progress each time this many batches of rows are saved (level DEBUG)."}
+          .ActsAt({"writer"})
           .AtLeast(1),
   };
 }

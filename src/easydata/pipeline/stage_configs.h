@@ -18,6 +18,7 @@ namespace easydata::pipeline {
 struct SourceStageConfig {
   static constexpr const char* kName = "SourceStageConfig";
   static constexpr const char* kDoc = "How data is read.";
+  static constexpr const char* kNodes[] = {"source"};
 
   bool streaming = true;
   std::optional<int64_t> cloud_max_retries;
@@ -37,6 +38,7 @@ struct TokenizeStageConfig {
   static constexpr const char* kName = "TokenizeStageConfig";
   static constexpr const char* kDoc =
       "How text becomes tokens, where a dataset does not say otherwise.";
+  static constexpr const char* kNodes[] = {"tokenize"};
 
   std::optional<AnyTokenizer> default_tokenizer;
   std::optional<int64_t> max_length;
@@ -53,6 +55,7 @@ struct CacheStageConfig {
   static constexpr const char* kName = "CacheStageConfig";
   static constexpr const char* kDoc =
       "Where results are kept; acts where .cache() is in the chain.";
+  static constexpr const char* kNodes[] = {"cache"};
 
   bool enabled = true;
   std::string cache_type = "hierarchical";
@@ -68,6 +71,7 @@ struct CacheStageConfig {
 struct WeightSchedulePoint {
   static constexpr const char* kName = "WeightSchedulePoint";
   static constexpr const char* kDoc = "The weights of a mixture from one step on.";
+  static constexpr const char* kNodes[] = {"mix"};
 
   int64_t step = 0;
   config::Named<double> weights;
@@ -80,6 +84,7 @@ struct WeightSchedulePoint {
 struct MixStageConfig {
   static constexpr const char* kName = "MixStageConfig";
   static constexpr const char* kDoc = "How several datasets become one stream.";
+  static constexpr const char* kNodes[] = {"mix"};
   static constexpr const char* kFirst[] = {"weights",    "weight_schedule", "weight_schedule_type",
                                            "block_size", "stop_strategy",   "seed",
                                            "unit",       "schedule_unit"};
@@ -147,6 +152,7 @@ void CheckCodec(const std::string& format, const std::string& compression, const
 struct SaveStageConfig {
   static constexpr const char* kName = "SaveStageConfig";
   static constexpr const char* kDoc = "How rows are written.";
+  static constexpr const char* kNodes[] = {"writer"};
 
   static constexpr const char* kFirst[] = {
       "enabled",   "output_dir",  "format",      "num_shards",  "compression", "max_shard_size",
@@ -171,6 +177,7 @@ struct SaveStageConfig {
 struct RayConfig {
   static constexpr const char* kName = "RayConfig";
   static constexpr const char* kDoc = "Work on several machines with Ray.";
+  static constexpr const char* kNodes[] = {"ray"};
 
   bool enabled = false;
   int64_t num_workers = 4;
@@ -184,6 +191,7 @@ struct RayConfig {
 struct ObservabilityConfig {
   static constexpr const char* kName = "ObservabilityConfig";
   static constexpr const char* kDoc = "What a running pipeline tells.";
+  static constexpr const char* kNodes[] = {"pipeline"};
 
   bool progress_enabled = true;
   std::string progress_type = "tqdm";

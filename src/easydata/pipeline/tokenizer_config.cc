@@ -10,6 +10,9 @@ constexpr NamedValue<TokenizerView> kViews[] = {{"json", TokenizerView::kJson},
 
 config::FieldList TokenizerConfig::Fields() {
   using C = TokenizerConfig;
+  const config::FieldList shared = config::FieldsOf(
+      &C::options, config::Chosen(transform::TokenizeOptions::Fields(),
+                                  {"add_special_tokens", "return_attention_mask"}));
   return {
       config::Field{
           "name_or_path", &C::name_or_path,
@@ -20,24 +23,26 @@ config::FieldList TokenizerConfig::Fields() {
       config::Field{"max_length", &C::max_length,
                     "Tokens kept of a document; see truncation. Unset: the tokenize stage's."}
           .AtLeast(1)
-          .ReadsAs(kDefaultMaxLength),
+          .ReadsAs(kDefaultMaxLength)
+          .ActsAt({"tokenize"}),
       config::Field{"truncation", &C::truncation,
-                    "Cut documents at max_length; without it they keep their length."},
+                    "Cut documents at max_length; without it they keep their length."}
+          .ActsAt({"tokenize"}),
       config::Field{
           "padding", &C::padding,
           "\"max_length\" fills every document up to max_length; anything else leaves it as it "
           "is, since documents "
           "are tokenized one by one."}
-          .OneOf({"max_length", "longest", "do_not_pad"}),
-      config::Field{"add_special_tokens", &C::add_special_tokens,
-                    "Add what the tokenizer's own post-processor adds, such as a BOS token."},
-      config::Field{"return_attention_mask", &C::return_attention_mask,
-                    "Write a column attention_mask."},
+          .OneOf({"max_length", "longest", "do_not_pad"})
+          .ActsAt({"tokenize"}),
+      shared[0],
+      shared[1],
       config::Field{
           "trust_remote_code", &C::trust_remote_code,
           "Taken for compatibility: a tokenizer is read from its tokenizer.json, and code that "
           "comes with it is "
-          "never run."},
+          "never run."}
+          .ForCompatibility("code that comes with a tokenizer is never run"),
       config::Field{"view", &C::view,
                     "What of a folder runs: its tokenizer.json as it is, or what AutoTokenizer of "
                     "the installed transformers makes of the folder."},

@@ -8,6 +8,7 @@
 
 #include "easydata/base/named_value.h"
 #include "easydata/config/descriptor.h"
+#include "easydata/transform/tokenize_op.h"
 
 namespace easydata::pipeline {
 
@@ -21,13 +22,13 @@ std::span<const NamedValue<TokenizerView>> NamesOf(TokenizerView);
 struct TokenizerConfig {
   static constexpr const char* kName = "TokenizerConfig";
   static constexpr const char* kDoc = "Which tokenizer, and how it is applied to a document.";
+  static constexpr const char* kNodes[] = {"tokenize", "examples"};
 
   std::variant<std::string, config::LiveObject> name_or_path;
   std::optional<int64_t> max_length;
   bool truncation = true;
   std::variant<bool, std::string> padding = false;
-  bool add_special_tokens = true;
-  bool return_attention_mask = true;
+  transform::TokenizeOptions options;
   bool trust_remote_code = true;
   TokenizerView view = TokenizerView::kJson;
   std::optional<std::string> chat_template;

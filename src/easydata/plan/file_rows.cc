@@ -31,7 +31,7 @@ class FileRowsPlan : public LogicalPlan {
   bool CanSeek() const override { return true; }
 
   Result<std::optional<std::vector<std::string>>> FirstRowNames() const override {
-    const auto peeked = source_->Peek(1, options_.on_error);
+    const auto peeked = source_->Peek(1, options_.errors.on_error);
     if (peeked.ok()) {
       for (const auto& batch : peeked->batches) {
         if (batch->num_rows() > 0) return FieldsOfRow(*batch, 0);

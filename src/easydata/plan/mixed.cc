@@ -29,10 +29,9 @@ class MixedPlan : public LogicalPlan {
       of_input.columns = columns[i];
       ARROW_ASSIGN_OR_RAISE(plans.emplace_back(), inputs_[i]->Make(of_input));
     }
-    mix::MixOptions options = options_;
-    options.add_source =
-        !request.columns.has_value() || Names(*request.columns, mix::kSourceColumn);
-    return mix::MixPlan(plans, options);
+    mix::MixWiring wiring;
+    wiring.add_source = !request.columns.has_value() || Names(*request.columns, mix::kSourceColumn);
+    return mix::MixPlan(plans, options_, wiring);
   }
 
   Result<std::vector<std::string>> FieldNames() const override {
@@ -52,8 +51,9 @@ class MixedPlan : public LogicalPlan {
     for (const ColumnRequest& column : *asked) {
       if (column.name != mix::kSourceColumn) wanted.push_back(column);
     }
-    if (options_.unit == mix::MixUnit::kTokens && !Names(wanted, options_.token_column)) {
-      wanted.push_back({options_.token_column, ColumnKind::kTokens});
+    const std::string counted = mix::MixWiring().token_column;
+    if (options_.unit == mix::MixUnit::kTokens && !Names(wanted, counted)) {
+      wanted.push_back({counted, ColumnKind::kTokens});
     }
     std::vector<std::optional<std::set<std::string>>> known;
     std::set<std::string> somewhere;

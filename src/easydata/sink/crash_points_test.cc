@@ -77,14 +77,18 @@ WriteOptions OptionsFor(const fs::path& path) {
   WriteOptions options;
   options.output_path = path.string();
   options.format = "jsonl";
-  options.row_groups = {.rows = 20, .bytes = 1 << 20, .exact_rows = false};
   options.max_shard_size = 6000;  // two batches or three
   options.num_threads = 1;
   return options;
 }
 
+WriteWiring SmallGroups(bool keep_finished = false) {
+  return {.keep_finished = keep_finished,
+          .row_groups = {.rows = 20, .bytes = 1 << 20, .exact_rows = false}};
+}
+
 Result<WriteResult> Write(StreamPlan plan, const WriteOptions& options) {
-  ARROW_ASSIGN_OR_RAISE(auto writer, StreamWriter::Make(std::move(plan), options));
+  ARROW_ASSIGN_OR_RAISE(auto writer, StreamWriter::Make(std::move(plan), options, SmallGroups()));
   return writer->Run();
 }
 
@@ -118,8 +122,7 @@ Status WriteTwo(const fs::path& folder, bool overwrite) {
   const auto make = [&](const std::string& name, bool keep) {
     WriteOptions options = OptionsFor(folder / name);
     options.overwrite = overwrite;
-    options.keep_finished = keep;
-    return StreamWriter::Make(NumberedPlan(name, datasets.at(name)), options);
+    return StreamWriter::Make(NumberedPlan(name, datasets.at(name)), options, SmallGroups(keep));
   };
   std::map<std::string, bool> finished;
   bool all = true;

@@ -135,7 +135,9 @@ config::FieldList WriteOptions::Fields() {
       config::Field{"format", &O::format, "Format of the shards."}.OneOf(FormatNames()),
       config::Field{"max_shard_size", &O::max_shard_size,
                     "Bytes of a file at which a shard is closed, at its next row group."}
-          .AtLeast(1),
+          .AtLeast(1)
+          .SupersededBy("num_shards")
+          .SupersededBy("max_shard_rows"),
       config::Field{
           "num_shards", &O::num_shards,
           "Exact number of shards, in place of max_shard_size: runs of 1,024 rows are dealt to "
@@ -153,12 +155,14 @@ config::FieldList WriteOptions::Fields() {
                     "What a record of an ArrayRecord file is: with \"json\" the row, all of its "
                     "columns, as a JSON object. Unset: the value of the only column."}
           .OneOf({"json"})
-          .OrNone(),
+          .OrNone()
+          .Beside("format", {std::string(kArrayRecord)}),
       config::Field{"writer_options", &O::writer_options,
                     "Options of ArrayRecord files as the package array_record takes them, such as "
                     "\"group_size:16,zstd:9\": records of a chunk, which are read together, and "
                     "codec with its level. Unset: group_size:1 and compression."}
-          .OrNone(),
+          .OrNone()
+          .Beside("format", {std::string(kArrayRecord)}),
       config::Field{
           "compression", &O::compression,
           "Codec; unset: zstd for Parquet and ArrayRecord, none for the others. Each format has "
@@ -171,7 +175,8 @@ config::FieldList WriteOptions::Fields() {
           "deleted: any other file in the folder is an error, and so is one that is read."},
       config::Field{"num_threads", &O::num_threads, "Worker threads; unset: one for each core."}
           .AtLeast(1, " (None: one for each core)")
-          .OrNone(),
+          .OrNone()
+          .ForCompatibility("the output is the same, whatever the number of threads"),
   };
 }
 
@@ -221,29 +226,34 @@ struct StreamWriter::Work {
   }
 };
 
-StreamWriter::StreamWriter(StreamPlan plan, WriteOptions options, ShardNames names)
-    : plan_(std::move(plan)), options_(std::move(options)), names_(std::move(names)) {}
+StreamWriter::StreamWriter(StreamPlan plan, WriteOptions options, WriteWiring wiring,
+                           ShardNames names)
+    : plan_(std::move(plan)),
+      options_(std::move(options)),
+      wiring_(std::move(wiring)),
+      names_(std::move(names)) {}
 
 StreamWriter::~StreamWriter() = default;
 
-Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteOptions options) {
+Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteOptions options,
+                                                         WriteWiring wiring) {
   ShardNames names{options.shard_prefix, ""};
   ARROW_ASSIGN_OR_RAISE(names.extension, ShardExtension(options.format, options.compression));
   ARROW_RETURN_NOT_OK(config::CheckOptions(options));
   if (options.num_shards.has_value()) {
-    options.row_groups.rows = kRowsDealt;
-    options.row_groups.exact_rows = true;
+    wiring.row_groups.rows = kRowsDealt;
+    wiring.row_groups.exact_rows = true;
   }
-  options.row_groups.shard_rows = options.max_shard_rows;
+  wiring.row_groups.shard_rows = options.max_shard_rows;
   if (options.format == kArrayRecord) {
     // Records that are read together are encoded together.
-    ARROW_ASSIGN_OR_RAISE(options.row_groups.multiple, GroupSizeOf(options.records()));
+    ARROW_ASSIGN_OR_RAISE(wiring.row_groups.multiple, GroupSizeOf(options.records()));
   }
   // A group larger than a shard would make the size of shards arbitrary.
-  options.row_groups.bytes = std::min(options.row_groups.bytes, options.max_shard_size);
+  wiring.row_groups.bytes = std::min(wiring.row_groups.bytes, options.max_shard_size);
   ARROW_RETURN_NOT_OK(CheckEnds(plan.facts()));
   return std::unique_ptr<StreamWriter>(
-      new StreamWriter(std::move(plan), std::move(options), std::move(names)));
+      new StreamWriter(std::move(plan), std::move(options), std::move(wiring), std::move(names)));
 }
 
 void StreamWriter::Cancel() {
@@ -268,9 +278,9 @@ OutputJob StreamWriter::Job() const {
   job.names = names_;
   job.overwrite = options_.overwrite;
   // Shards that are written side by side are not complete before the end.
-  job.resumable = options_.resumable && !options_.num_shards.has_value();
-  job.repeatable = options_.resumable;
-  job.keep_finished = options_.keep_finished;
+  job.resumable = wiring_.resumable && !options_.num_shards.has_value();
+  job.repeatable = wiring_.resumable;
+  job.keep_finished = wiring_.keep_finished;
   job.identity = Identity();
   job.stopped = [this] { return cancelled_.load(); };
   return job;
@@ -304,9 +314,9 @@ nlohmann::json StreamWriter::Form() const {
 nlohmann::json StreamWriter::Identity() const {
   nlohmann::json identity = Form();
   identity["plan"] = Fingerprint(Describe(*plan_.node));
-  identity["group_rows"] = options_.row_groups.rows;
-  identity["group_bytes"] = options_.row_groups.bytes;
-  identity["sample_rows"] = options_.sample_rows;
+  identity["group_rows"] = wiring_.row_groups.rows;
+  identity["group_bytes"] = wiring_.row_groups.bytes;
+  identity["sample_rows"] = wiring_.sample_rows;
   return identity;
 }
 
@@ -324,7 +334,7 @@ WriteResult StreamWriter::ResultOf(const OutputFolder& folder, DropTotals droppe
 }
 
 nlohmann::json StreamWriter::Config() const {
-  if (!options_.config.is_null()) return options_.config;
+  if (!wiring_.config.is_null()) return wiring_.config;
   nlohmann::json config = Form();
   config["output_path"] = options_.output_path;
   config["overwrite"] = options_.overwrite;
@@ -339,8 +349,8 @@ nlohmann::json StreamWriter::Tokenizers() const {
     if (node.tokenizer.empty()) return;
     nlohmann::json& tokenizer = found[node.tokenizer];
     tokenizer = {{"fingerprint", node.tokenizer}, {"path", nullptr}, {"id_limit", nullptr}};
-    const auto known = options_.tokenizers.find(node.tokenizer);
-    if (known == options_.tokenizers.end()) return;
+    const auto known = wiring_.tokenizers.find(node.tokenizer);
+    if (known == wiring_.tokenizers.end()) return;
     if (known->second.path.has_value()) tokenizer["path"] = *known->second.path;
     tokenizer["id_limit"] = known->second.id_limit;
   });
@@ -421,7 +431,7 @@ Result<WriteResult> StreamWriter::Run() {
     running_ = nullptr;
   });
 
-  work.reader = std::make_unique<RowGroupReader>(work.stage.get(), options_.row_groups);
+  work.reader = std::make_unique<RowGroupReader>(work.stage.get(), wiring_.row_groups);
   ARROW_RETURN_NOT_OK(Restore(&work));
   ARROW_RETURN_NOT_OK(MakeLayout(&work));
   ARROW_ASSIGN_OR_RAISE(work.format, MakeShardFormat(options_.format, work.layout->schema(),
@@ -459,12 +469,12 @@ Status StreamWriter::MakeLayout(Work* work) {
   std::vector<Batch> sample;
   if (NeedsSample(*input, json)) {
     if (work->folder->position().is_null()) {
-      ARROW_ASSIGN_OR_RAISE(sample, work->reader->Peek(options_.sample_rows));
+      ARROW_ASSIGN_OR_RAISE(sample, work->reader->Peek(wiring_.sample_rows));
     } else {
       // The first run took the columns from rows before the saved position.
       ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(work->context));
-      RowGroupReader reader(stage.get(), options_.row_groups);
-      ARROW_ASSIGN_OR_RAISE(sample, reader.Peek(options_.sample_rows));
+      RowGroupReader reader(stage.get(), wiring_.row_groups);
+      ARROW_ASSIGN_OR_RAISE(sample, reader.Peek(wiring_.sample_rows));
     }
   }
   ARROW_ASSIGN_OR_RAISE(work->layout, MakeColumnLayout(input, sample, options_.columns, json));

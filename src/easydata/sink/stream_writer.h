@@ -30,9 +30,11 @@ struct KnownTokenizer {
   int64_t id_limit = 0;
 };
 
+/// What users set of an output.
 struct WriteOptions {
   static constexpr const char* kName = "WriteOptions";
   static constexpr const char* kDoc = "The options of easydata.save_dataset.";
+  static constexpr const char* kNodes[] = {"writer"};
 
   /// A local folder, made where it does not exist, or a prefix of an object store.
   std::string output_path;
@@ -51,21 +53,8 @@ struct WriteOptions {
   bool overwrite = false;
   /// Worker threads; 0 for one a core.
   int32_t num_threads = 0;
-  /// False where the stream cannot be read again: nothing is left to resume from.
-  bool resumable = true;
-  /// A finished output of this very job is kept; else it is treated as any finished output.
-  bool keep_finished = false;
   /// The columns to write, in this order; all by default.
   WantedColumns columns;
-  /// Rows that the types of JSON columns and the columns of free-form rows are taken from; -1 for
-  /// all.
-  int64_t sample_rows = 1000;
-  /// The configuration of the whole job in the metadata; null: these options.
-  nlohmann::json config;
-  /// The tokenizers that are known, by fingerprint; the metadata describes those of the plan.
-  std::map<std::string, KnownTokenizer> tokenizers;
-  /// For tests.
-  RowGroupLimits row_groups;
 
   static config::FieldList Fields();
 
@@ -73,6 +62,23 @@ struct WriteOptions {
   void Check(const std::string& path, config::Problems* problems) const;
 
   RecordOptions records() const { return {encode, writer_options}; }
+};
+
+/// What a writer is told by the job that it is part of.
+struct WriteWiring {
+  /// False where the stream cannot be read again: nothing is left to resume from.
+  bool resumable = true;
+  /// A finished output of this very job is kept; else it is treated as any finished output.
+  bool keep_finished = false;
+  /// Rows that the types of JSON columns and the columns of free-form rows are taken from; -1 for
+  /// all.
+  int64_t sample_rows = 1000;
+  /// The configuration of the whole job in the metadata; null: the options.
+  nlohmann::json config = {};
+  /// The tokenizers that are known, by fingerprint; the metadata describes those of the plan.
+  std::map<std::string, KnownTokenizer> tokenizers = {};
+  /// Where row groups end; what options say of it goes before.
+  RowGroupLimits row_groups = {};
 };
 
 struct WriteResult {
@@ -103,7 +109,8 @@ struct WriteProgress {
 class StreamWriter {
  public:
   /// Invalid where an option is wrong or the stream never ends.
-  static Result<std::unique_ptr<StreamWriter>> Make(StreamPlan plan, WriteOptions options);
+  static Result<std::unique_ptr<StreamWriter>> Make(StreamPlan plan, WriteOptions options,
+                                                    WriteWiring wiring = {});
   ~StreamWriter();
 
   /// Writes all of it; called once.
@@ -121,7 +128,7 @@ class StreamWriter {
   std::string notice() const;
 
  private:
-  StreamWriter(StreamPlan plan, WriteOptions options, ShardNames names);
+  StreamWriter(StreamPlan plan, WriteOptions options, WriteWiring wiring, ShardNames names);
   struct Work;
 
   OutputJob Job() const;
@@ -139,6 +146,7 @@ class StreamWriter {
 
   const StreamPlan plan_;
   const WriteOptions options_;
+  const WriteWiring wiring_;
   const ShardNames names_;
   std::atomic<int64_t> rows_{0}, tokens_{0}, bytes_{0}, shards_{0}, kept_{0};
   std::atomic<bool> cancelled_{false};

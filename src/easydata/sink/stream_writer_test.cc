@@ -121,13 +121,16 @@ class StreamWriterTest : public ::testing::Test {
   WriteOptions Options(const std::string& name = "out") const {
     WriteOptions options;
     options.output_path = (folder_ / name).string();
-    options.row_groups = {.rows = 100, .bytes = 8 << 10, .exact_rows = false};
     options.num_threads = 2;
     return options;
   }
 
+  static WriteWiring SmallGroups() {
+    return {.row_groups = {.rows = 100, .bytes = 8 << 10, .exact_rows = false}};
+  }
+
   static Result<WriteResult> Write(StreamPlan plan, const WriteOptions& options) {
-    ARROW_ASSIGN_OR_RAISE(auto writer, StreamWriter::Make(std::move(plan), options));
+    ARROW_ASSIGN_OR_RAISE(auto writer, StreamWriter::Make(std::move(plan), options, SmallGroups()));
     return writer->Run();
   }
 
@@ -296,7 +299,7 @@ TEST_F(StreamWriterTest, MayBeCancelledUntilItsEndAndAfter) {
   const auto batches = MakeBatches(6, 90);
   for (const int milliseconds : {0, 1, 4, 16, 64}) {
     WriteOptions options = Options(std::to_string(milliseconds));
-    const auto writer = StreamWriter::Make(PlanOf(batches), options).ValueOrDie();
+    const auto writer = StreamWriter::Make(PlanOf(batches), options, SmallGroups()).ValueOrDie();
     std::atomic<bool> ended{false};
     Status status;
     std::thread job([&] {

@@ -82,7 +82,7 @@ TEST(ArrayRecordSource, ADamagedChunkIsItsRecordsOnly) {
   folder.Write("a.arecord", bytes);
   const auto source = MakeArrayRecordSource(Listed({path}), "", RecordDecoding::kText).ValueOrDie();
   SourceStageOptions options;
-  options.on_error = OnError::kSkip;
+  options.errors.on_error = OnError::kSkip;
   EXPECT_THAT(AllRows(ContractOf(source, options)), SizeIs(990));
 
   StageContext context;

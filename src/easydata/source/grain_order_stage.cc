@@ -221,8 +221,8 @@ class GrainOrderStage : public Stage {
       return Status::Invalid("the saved position is at row ", position_, " of a source of ",
                              num_rows, ": its files were changed since");
     }
-    if (num_rows > 0 && options_.shuffles) {
-      const uint64_t seed = options_.seed + static_cast<uint64_t>(context_.epoch);
+    if (num_rows > 0 && options_.seed.has_value()) {
+      const uint64_t seed = *options_.seed + static_cast<uint64_t>(context_.epoch);
       order_.emplace(static_cast<uint64_t>(num_rows), static_cast<uint32_t>(seed));
     }
     auto map = std::make_unique<exec::OrderedMap<IndexRange, Done>>(
@@ -403,6 +403,30 @@ RowShare::Range RowShare::Of(int64_t source_rows) const {
   return {begin, begin + least + (part < more ? 1 : 0)};
 }
 
+config::FieldList GrainOrderOptions::Fields() {
+  using O = GrainOrderOptions;
+  return config::Joined(
+      {{
+           config::Field{"name", &O::name,
+                         "What errors, statistics and positions call the source."},
+           config::Field{"seed", &O::seed,
+                         "With the epoch, what determines the order; None: the rows' own."},
+       },
+       config::FieldsOf(
+           &O::share,
+           {
+               config::Field{"part", &RowShare::part, "Which share of the rows, from 0."},
+               config::Field{"parts", &RowShare::parts, "Shares that the rows are dealt to."},
+               config::Field{"num_rows", &RowShare::num_rows,
+                             "Rows that all shares have together; unset: the source's."},
+               config::Field{"real_rows", &RowShare::real_rows,
+                             "Rows of the source that are read; empty ones stand for the "
+                             "others. Unset: all."},
+           }),
+       {config::Field{"padding_column", &O::padding_column,
+                      "A column that says which rows are empty ones; \"\": none."}}});
+}
+
 Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrderOptions options) {
   const RowShare& share = options.share;
   if (share.num_rows.value_or(0) < 0 || share.real_rows.value_or(0) < 0 || share.part < 0 ||
@@ -410,12 +434,12 @@ Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrde
     return Status::Invalid("there is no part ", share.part, " of ", share.parts, " of a data set");
   }
   if (options.seed > std::numeric_limits<uint32_t>::max()) {
-    return Status::Invalid("a seed of Grain's is below 2^32; it is ", options.seed);
+    return Status::Invalid("a seed of Grain's is below 2^32; it is ", *options.seed);
   }
   options.shards.resize(source->shard_names().size());
   std::iota(options.shards.begin(), options.shards.end(), size_t{0});
   nlohmann::json described = source->Describe();
-  if (options.shuffles) described["seed"] = options.seed;
+  if (options.seed.has_value()) described["seed"] = *options.seed;
   described["part"] = share.part;
   described["parts"] = share.parts;
   if (share.num_rows.has_value()) described["num_rows"] = *share.num_rows;

@@ -32,11 +32,15 @@ struct RowShare {
 };
 
 struct GrainOrderOptions {
+  static constexpr const char* kName = "GrainOrderOptions";
+  static constexpr const char* kDoc = "A host's share of a data set's rows, in Grain's order.";
+  static constexpr const char* kNodes[] = {"grain_rows"};
+
   std::string name;  // of the source, in addresses
   Columns columns;
   std::vector<size_t> shards;
-  uint64_t seed = 0;
-  bool shuffles = true;
+  /// Nothing: the rows are not shuffled.
+  std::optional<uint64_t> seed = 0;
   RowShare share = {};
   /// Where it is not empty: a column of this name says which rows are empty ones (bool).
   std::string padding_column = {};
@@ -44,6 +48,8 @@ struct GrainOrderOptions {
   int64_t rows_per_batch = 4096;
   /// Content of decoded blocks that is kept for the next batches.
   int64_t cache_bytes = int64_t{256} << 20;
+
+  static config::FieldList Fields();
 };
 
 /// Gives all rows, or a host's share of them, in the order of Grain's

@@ -63,8 +63,7 @@ std::shared_ptr<const Source> Rows(const TestFolder& folder, int64_t rows) {
 GrainOrderOptions Options(const RowShare& share, std::optional<uint64_t> seed = std::nullopt) {
   GrainOrderOptions options;
   options.name = "data";
-  options.seed = seed.value_or(0);
-  options.shuffles = seed.has_value();
+  options.seed = seed;
   options.share = share;
   options.padding_column = "is_padding";
   options.rows_per_batch = 5;

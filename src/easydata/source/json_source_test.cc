@@ -81,8 +81,8 @@ TEST(JsonSourceTest, SkippedRowsAreCountedAndKeepTheirNumbers) {
   const std::string path =
       folder.Write("a.jsonl", "{\"text\":\"0\"}\nnope\n\n{\"text\":1}\n{\"text\":\"3\"}\n\xff\n");
   SourceStageOptions options = Text();
-  options.on_error = OnError::kQuarantine;
-  options.quarantine_path = folder.Path("bad.jsonl");
+  options.errors.on_error = OnError::kQuarantine;
+  options.errors.quarantine_path = folder.Path("bad.jsonl");
   std::vector<std::string> reports;
   options.report = [&](const std::string& message) { reports.push_back(message); };
   auto contract = Jsonl({path}, options);
@@ -98,7 +98,7 @@ TEST(JsonSourceTest, SkippedRowsAreCountedAndKeepTheirNumbers) {
   EXPECT_EQ(dropped, 3);
   EXPECT_EQ(batch->dropped.size(), 3u);
   EXPECT_EQ(reports.size(), 3u);
-  std::ifstream file(options.quarantine_path);
+  std::ifstream file(options.errors.path());
   std::string line;
   int quarantined = 0;
   while (std::getline(file, line)) ++quarantined;

@@ -176,7 +176,7 @@ TEST_P(PositionsTest, BadRowOfALaterChunkIsNamedByRowAndLine) {
   EXPECT_THAT(error.message(), HasSubstr(location + format_.what_is_bad));
 
   SourceStageOptions options = TwoColumns(format_);
-  options.on_error = OnError::kSkip;
+  options.errors.on_error = OnError::kSkip;
   std::vector<std::string> reports;
   options.report = [&](const std::string& message) { reports.push_back(message); };
   const auto kept = AllRows(ContractOf(format_.open(path), options));
@@ -225,7 +225,7 @@ TEST_P(PositionsTest, RowsBeforeTheErrorOfAnOpDoNotComeAgain) {
                      format_.bad_row + RowsText(format_, 3210, kTextRows);
   const std::string path = Write(text);
   SourceStageOptions options = TwoColumns(format_);
-  options.on_error = OnError::kSkip;
+  options.errors.on_error = OnError::kSkip;
   const auto sound = ContractOf(format_.open(path), options);
   const auto whole = AllRows(sound);
   const auto front = static_cast<int64_t>(RowsInFront(format_));

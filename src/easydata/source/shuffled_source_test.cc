@@ -333,7 +333,7 @@ TEST(ShuffledSourceTest, RefusesWhatItCannotDo) {
   options.start_row = 3;
   EXPECT_THAT(SourcePlan(source, options).status().message(), HasSubstr("read as a whole"));
   options = Shuffled(SourceShuffle::kGrain);
-  options.on_error = OnError::kSkip;
+  options.errors.on_error = OnError::kSkip;
   EXPECT_THAT(SourcePlan(source, options).status().message(), HasSubstr("in its place"));
   EXPECT_THAT(ParseName(NamesOf(SourceShuffle{}), "mode", "row").status().message(),
               HasSubstr("\"row\""));

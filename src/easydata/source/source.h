@@ -16,6 +16,7 @@
 
 #include "easydata/base/named_value.h"
 #include "easydata/base/status.h"
+#include "easydata/config/field.h"
 #include "easydata/source/shard_reader.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
@@ -36,6 +37,29 @@ std::span<const NamedValue<OnError>> NamesOf(OnError);
 std::string QuarantinePathProblem(OnError on_error, OnError on_missing, bool is_given);
 /// The same as a status: Invalid.
 Status CheckOnError(OnError on_error, OnError on_missing, bool has_quarantine_path);
+
+/// What becomes of what cannot be read.
+struct ErrorPolicy {
+  static constexpr const char* kName = "ErrorPolicy";
+  static constexpr const char* kDoc = "What becomes of rows and files that cannot be read.";
+  static constexpr const char* kNodes[] = {"source"};
+
+  OnError on_error = OnError::kRaise;
+  /// Of shards that cannot be opened or read to their end, after all attempts, or that are others
+  /// by now: with kSkip and kQuarantine what is left of such a shard is left out.
+  OnError on_missing = OnError::kRaise;
+  /// With kQuarantine: a file to which each row left out is added as a line of JSON; shards that
+  /// are left out go to one beside it (LostShardsPath).
+  std::optional<std::string> quarantine_path;
+
+  static config::FieldList Fields();
+
+  /// The path, or "" for none.
+  std::string path() const { return quarantine_path.value_or(""); }
+  /// Whether nothing is left out.
+  bool raises() const { return on_error == OnError::kRaise && on_missing == OnError::kRaise; }
+  Status Validate() const { return CheckOnError(on_error, on_missing, !path().empty()); }
+};
 
 /// "Read on to the shard's end."
 inline constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();

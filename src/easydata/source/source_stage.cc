@@ -60,7 +60,7 @@ class SourceStage : public Stage {
         context_(context),
         source_schema_(schema),
         schema_(std::move(schema)),
-        quarantine_(options.quarantine_path),
+        quarantine_(options.errors.path()),
         order_(std::move(order)) {
     nlohmann::json cursor;
     order_->Save(&cursor);
@@ -150,8 +150,7 @@ class SourceStage : public Stage {
  private:
   /// Whether no row is left out or replaced.
   bool gives_every_row() const {
-    return options_.on_error == OnError::kRaise && options_.on_missing == OnError::kRaise &&
-           options_.start_row == 0 && AllKeepRows(ops_);
+    return options_.errors.raises() && options_.start_row == 0 && AllKeepRows(ops_);
   }
 
   /// The part that has row `row` of the stream, and the rows before it; nothing where there are
@@ -269,7 +268,7 @@ class SourceStage : public Stage {
 
   /// Whether an error is about a shard that may be left out.
   bool IsLost(const Status& error) const {
-    return options_.on_missing != OnError::kRaise && files::IsFileError(error);
+    return options_.errors.on_missing != OnError::kRaise && files::IsFileError(error);
   }
 
   /// Counts and reports what is left of a shard behind the rows of a block.
@@ -290,7 +289,7 @@ class SourceStage : public Stage {
     } else {
       CountDropped(&done->batch.dropped, {part.ref, row}, "shard, rows unknown", 1);
     }
-    if (options_.on_missing == OnError::kQuarantine) {
+    if (options_.errors.on_missing == OnError::kQuarantine) {
       ARROW_RETURN_NOT_OK(quarantine_.AddShard(part.ref->source, part.ref->shard, row, error));
     }
     if (options_.report != nullptr) {
@@ -367,7 +366,7 @@ class SourceStage : public Stage {
     open->shard = part.shard;
     part_ = open;
     ReadContext context{context_.pool, [bytes = bytes_read_](int64_t n) { *bytes += n; }};
-    const ReadOptions read_options{options_.columns, options_.on_error, part.end_at};
+    const ReadOptions read_options{options_.columns, options_.errors.on_error, part.end_at};
     auto reader = exec::CatchExceptions(
         [&] { return source_->Open(part.shard, from, read_options, source_schema_, context); });
     if (!reader.ok()) return ShardError(reader.status(), part_->ref, std::nullopt);
@@ -387,7 +386,7 @@ class SourceStage : public Stage {
     auto block = exec::CatchExceptions([&]() -> Result<DecodedBlock> {
       ARROW_ASSIGN_OR_RAISE(DecodedBlock decoded, item.task.decode());
       if (source_->has_unchecked_text()) {
-        ARROW_RETURN_NOT_OK(CheckText(options_.on_error, &decoded));
+        ARROW_RETURN_NOT_OK(CheckText(options_.errors.on_error, &decoded));
       }
       return decoded;
     });
@@ -415,7 +414,7 @@ class SourceStage : public Stage {
                        Batch* batch) {
     for (const BadRow& bad : block.bad) {
       CountDropped(&batch->dropped, {ref, row_ + bad.row}, bad.reason, 1);
-      if (options_.on_error == OnError::kQuarantine) {
+      if (options_.errors.on_error == OnError::kQuarantine) {
         ARROW_RETURN_NOT_OK(
             quarantine_.Add(ref->source, ref->shard, row_ + bad.row, bad.message, bad.content));
       }
@@ -511,7 +510,8 @@ Result<std::shared_ptr<arrow::Schema>> SchemaOf(const Source& source,
                                                 const SourceStageOptions& options,
                                                 const std::vector<size_t>& shards) {
   auto schema = source.Schema(options.columns, shards.empty() ? 0 : shards[0]);
-  if (options.on_missing == OnError::kRaise || !files::IsFileError(schema.status())) return schema;
+  if (options.errors.on_missing == OnError::kRaise || !files::IsFileError(schema.status()))
+    return schema;
   for (size_t i = 1; i < shards.size(); ++i) {
     auto other = source.Schema(options.columns, shards[i]);
     if (!files::IsFileError(other.status())) return other;
@@ -596,7 +596,55 @@ Status CheckOnError(OnError on_error, OnError on_missing, bool has_quarantine_pa
   return problem.empty() ? Status::OK() : Status::Invalid("quarantine_path: ", problem);
 }
 
+config::FieldList ErrorPolicy::Fields() {
+  using O = ErrorPolicy;
+  return {
+      config::Field{
+          "on_error", &O::on_error,
+          "What happens to rows that do not parse, are not UTF-8, lack the field or have the "
+          "wrong type: stop, "
+          "leave out and count, or leave out and write to quarantine_path."}
+          .ActsAt({"source", "tokenize", "examples"}),
+      config::Field{
+          "on_missing", &O::on_missing,
+          "What happens to files that cannot be opened or read to their end, after all "
+          "attempts, "
+          "or that were exchanged: stop, leave out what is left of them and count it, or also "
+          "list them in a file beside quarantine_path (bad.jsonl: bad.shards.jsonl)."},
+      config::Field{"quarantine_path", &O::quarantine_path,
+                    "JSONL file that on_error=\"quarantine\" appends bad rows to."}
+          .ActsAt({"source", "tokenize", "examples"}),
+  };
+}
+
 std::span<const NamedValue<SourceShuffle>> NamesOf(SourceShuffle) { return kSourceShuffles; }
+
+config::FieldList SourceShuffleOptions::Fields() {
+  using O = SourceShuffleOptions;
+  return {
+      config::Field{
+          "mode", &O::mode,
+          "Order of the rows: \"blocks\": blocks of rows in random order; \"rows\": rows "
+          "across "
+          "blocks as well; \"grain\": Grain's permutation. Another order in each epoch, from "
+          "the seed."}
+          .Required(),
+      config::Field{"seed", &O::seed, "With the epoch, what determines the order."},
+      config::Field{"window_bytes", &O::window_bytes,
+                    "Content of a window of mode \"rows\", in bytes; unset: 64 MB."}
+          .ActsAt({"source.shuffle_window"})
+          .Beside("mode", {Name(SourceShuffle::kRows)}),
+  };
+}
+
+config::FieldList SourceStageOptions::Fields() {
+  using O = SourceStageOptions;
+  return config::Joined(
+      {{config::Field{"name", &O::name, "What errors, statistics and positions call the source."}
+            .ActsAt({"source"})},
+       config::FieldsOf(&O::errors),
+       config::FieldsOf(&O::shuffle)});
+}
 
 Status SourceShuffleOptions::Validate() const {
   if (mode == SourceShuffle::kGrain && seed > std::numeric_limits<uint32_t>::max()) {
@@ -632,15 +680,15 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   if (options.start_row < 0) {
     return Status::IndexError("a row number cannot be negative: ", options.start_row);
   }
-  ARROW_RETURN_NOT_OK(
-      CheckOnError(options.on_error, options.on_missing, !options.quarantine_path.empty()));
+  ARROW_RETURN_NOT_OK(options.errors.Validate());
   ARROW_RETURN_NOT_OK(options.shuffle.Validate());
   ARROW_ASSIGN_OR_RAISE(auto shards, Choose(*source, options.shards));
   nlohmann::json described = source->Describe();
   if (options.shards.has_value()) described["shards"] = *options.shards;
   if (options.start_row != 0) described["start_row"] = options.start_row;
-  described["on_error"] = Name(options.on_error);
-  if (options.on_missing != OnError::kRaise) described["on_missing"] = Name(options.on_missing);
+  described["on_error"] = Name(options.errors.on_error);
+  if (options.errors.on_missing != OnError::kRaise)
+    described["on_missing"] = Name(options.errors.on_missing);
   if (options.shuffle.mode != SourceShuffle::kNone) {
     if (options.start_row != 0) {
       return Status::Invalid("a shuffled source is read as a whole; start_row is ",
@@ -658,7 +706,7 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   plan.node = std::move(node);
   plan.schema = [source, options, shards] { return SchemaOf(*source, options, shards); };
   if (options.shuffle.mode == SourceShuffle::kGrain) {
-    if (options.on_error != OnError::kRaise || options.on_missing != OnError::kRaise) {
+    if (!options.errors.raises()) {
       return Status::NotImplemented(
           "shuffle=\"grain\" needs every row in its place and cannot leave any out; use "
           "on_error=\"raise\" and on_missing=\"raise\", or shuffle \"rows\"");
@@ -677,8 +725,9 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
     SourceStageOptions of_lane = options;
     if (dealt.by_row && context.lane > 0) {
       // All lanes read all rows: the first one reports the bad ones.
-      if (of_lane.on_error == OnError::kQuarantine) of_lane.on_error = OnError::kSkip;
-      if (of_lane.on_missing == OnError::kQuarantine) of_lane.on_missing = OnError::kSkip;
+      if (of_lane.errors.on_error == OnError::kQuarantine) of_lane.errors.on_error = OnError::kSkip;
+      if (of_lane.errors.on_missing == OnError::kQuarantine)
+        of_lane.errors.on_missing = OnError::kSkip;
       of_lane.report = nullptr;
     }
     std::unique_ptr<Stage> stage = std::make_unique<SourceStage>(

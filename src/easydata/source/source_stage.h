@@ -24,6 +24,10 @@ enum class SourceShuffle {
 std::span<const NamedValue<SourceShuffle>> NamesOf(SourceShuffle);
 
 struct SourceShuffleOptions {
+  static constexpr const char* kName = "SourceShuffleOptions";
+  static constexpr const char* kDoc = "The order of a source's rows.";
+  static constexpr const char* kNodes[] = {"source"};
+
   SourceShuffle mode = SourceShuffle::kNone;
   /// With the epoch, what determines the order.
   uint64_t seed = 0;
@@ -32,6 +36,7 @@ struct SourceShuffleOptions {
 
   static constexpr int64_t kDefaultWindowBytes = int64_t{64} << 20;
 
+  static config::FieldList Fields();
   /// Invalid, naming the option, where one has no meaning.
   Status Validate() const;
 };
@@ -40,6 +45,10 @@ struct SourceShuffleOptions {
 Result<StreamPlan> ShuffleRows(StreamPlan blocks, const SourceShuffleOptions& options);
 
 struct SourceStageOptions {
+  static constexpr const char* kName = "SourceStageOptions";
+  static constexpr const char* kDoc = "How a source is read.";
+  static constexpr const char* kNodes[] = {"source"};
+
   /// Name of the source in addresses; may be empty.
   std::string name;
   Columns columns;
@@ -48,15 +57,11 @@ struct SourceStageOptions {
   /// Rows to pass over in the first shard; 0 where rows are shuffled.
   int64_t start_row = 0;
   SourceShuffleOptions shuffle;
-  OnError on_error = OnError::kRaise;
-  /// What becomes of shards that cannot be opened or read to their end, after all attempts, or that
-  /// are others by now: with kSkip and kQuarantine what is left of such a shard is left out.
-  OnError on_missing = OnError::kRaise;
-  /// With kQuarantine: a file to which each row left out is added as a line of JSON; shards
-  /// that are left out go to one beside it (LostShardsPath).
-  std::string quarantine_path;
+  ErrorPolicy errors;
   /// Reports rows left out, now and then; called by the thread that calls Next().
   std::function<void(const std::string& message)> report;
+
+  static config::FieldList Fields();
 };
 
 /// The schema of the rows of these shards: that of the first one that is there, where lost ones are

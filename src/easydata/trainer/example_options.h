@@ -33,12 +33,27 @@ struct ExampleOptions {
   bool is_trl() const { return layout == Layout::kTrl; }
   bool has_fixed_shapes() const { return fixed_shapes.value_or(!is_trl()); }
 
-  static config::FieldList Fields();
+  static config::FieldList Fields() {
+    using O = ExampleOptions;
+    return {
+        config::Field{"layout", &O::layout,
+                      "Columns and values of EasyDeL's trainers, or just those that TRL makes."},
+        config::Field{"fixed_shapes", &O::fixed_shapes,
+                      "Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with "
+                      "False, rows have their own lengths, and a loader pads them."},
+        config::Field{"keep_columns", &O::keep_columns,
+                      "Columns of the rows to keep beside what is made."},
+        config::Field{"parse_arguments", &O::parse_arguments,
+                      "Hand arguments of tool calls that are JSON text to the template as what "
+                      "they say, not as text."},
+    };
+  }
 };
 
 struct SftOptions {
   static constexpr const char* kName = "SftOptions";
   static constexpr const char* kDoc = "The options of examples for supervised fine-tuning.";
+  static constexpr const char* kNodes[] = {"examples"};
 
   ExampleOptions example;
   std::optional<int64_t> max_length;
@@ -55,7 +70,45 @@ struct SftOptions {
 
   bool has_labels() const { return labels.value_or(example.is_trl()); }
 
-  static config::FieldList Fields();
+  static config::FieldList Fields() {
+    using O = SftOptions;
+    return config::Joined(
+        {{
+             config::Field{"max_length", &O::max_length,
+                           "Most tokens of an example; None: as many as there are."}
+                 .AtLeast(1),
+             config::Field{"text_field", &O::text_field, "Field of texts."},
+             config::Field{"messages_field", &O::messages_field,
+                           "Field of conversations; messages, conversations and conversation are "
+                           "looked at, too."},
+             config::Field{"mask_prompt", &O::mask_prompt,
+                           "Train on what the model writes alone: the assistant's turns of a chat, "
+                           "the completion of a prompt."},
+             config::Field{"add_eos", &O::add_eos,
+                           "End texts and completions with the EOS token, where they do not yet."},
+             config::Field{"truncation", &O::truncation, "Cut examples to max_length."}.Beside(
+                 "max_length"),
+             config::Field{"truncation_mode", &O::truncation_mode,
+                           "Which end of an example that is too long stays."}
+                 .Beside("max_length")
+                 .Beside("truncation", {true}),
+             config::Field{"labels", &O::labels,
+                           "Make a column labels: the ids that are trained on, -100 elsewhere. "
+                           "Unset: in layout trl."},
+             config::Field{"completion_only_loss", &O::completion_only_loss,
+                           "Train on the completions of prompts alone. Unset: as mask_prompt says; "
+                           "in layout trl yes, as in TRL."},
+             config::Field{
+                 "train_on", &O::train_on,
+                 "Which of the assistant's turns are trained on, where chats are masked."},
+             config::Field{
+                 "expand_turns", &O::expand_turns,
+                 "Make an example of each of the assistant's turns, trained on that turn: "
+                 "templates that rewrite earlier turns then show the model what it will "
+                 "see."},
+         },
+         config::FieldsOf(&O::example)});
+  }
   Status Validate() const;
 };
 
@@ -67,30 +120,64 @@ struct AnswerOptions {
   int32_t label_pad_token_id = -100;
   std::optional<int64_t> max_length;
 
-  static config::FieldList Fields();
+  static config::FieldList Fields() {
+    using O = AnswerOptions;
+    return {
+        config::Field{"max_prompt_length", &O::max_prompt_length,
+                      "Most tokens of a prompt, of which the last ones stay."}
+            .AtLeast(1),
+        config::Field{"max_completion_length", &O::max_completion_length,
+                      "Most tokens of an answer, of which the first ones stay."}
+            .AtLeast(1),
+        config::Field{"add_special_tokens", &O::add_special_tokens,
+                      "Begin prompts with the BOS token, where they do not yet."},
+        config::Field{"label_pad_token_id", &O::label_pad_token_id,
+                      "Label of tokens that are not trained on."}
+            .Beside("layout", {"easydel"}),
+        config::Field{"max_length", &O::max_length,
+                      "Layout trl: rows whose prompt alone has so many tokens are left out, as in "
+                      "TRL, which cuts the others."}
+            .AtLeast(1),
+    };
+  }
 };
 
 struct PreferenceOptions {
   static constexpr const char* kName = "PreferenceOptions";
   static constexpr const char* kDoc =
       "The options of examples with a chosen and a rejected answer.";
+  static constexpr const char* kNodes[] = {"examples"};
 
   ExampleOptions example;
   AnswerOptions answer;
   TruncationMode truncation_mode = TruncationMode::kKeepStart;
 
-  static config::FieldList Fields();
+  static config::FieldList Fields() {
+    using O = PreferenceOptions;
+    return config::Joined(
+        {config::FieldsOf(&O::answer),
+         {config::Field{
+             "truncation_mode", &O::truncation_mode,
+             "Layout trl: which end of an example TRL keeps; with keep_end no row is left out."}
+              .Beside("layout", {"trl"})
+              .Beside("max_length")},
+         config::FieldsOf(&O::example)});
+  }
   Status Validate() const;
 };
 
 struct UnpairedOptions {
   static constexpr const char* kName = "UnpairedOptions";
   static constexpr const char* kDoc = "The options of examples with one answer, good or bad.";
+  static constexpr const char* kNodes[] = {"examples"};
 
   ExampleOptions example;
   AnswerOptions answer;
 
-  static config::FieldList Fields();
+  static config::FieldList Fields() {
+    using O = UnpairedOptions;
+    return config::Joined({config::FieldsOf(&O::answer), config::FieldsOf(&O::example)});
+  }
   Status Validate() const;
 };
 
@@ -98,30 +185,57 @@ struct PromptOptions {
   static constexpr const char* kName = "PromptOptions";
   static constexpr const char* kDoc =
       "The options of prompts, which a trainer has answered itself.";
+  static constexpr const char* kNodes[] = {"examples"};
 
   ExampleOptions example;
   std::optional<int64_t> max_prompt_length;
   bool skip_apply_chat_template = false;
 
-  static config::FieldList Fields();
+  static config::FieldList Fields() {
+    using O = PromptOptions;
+    return config::Joined(
+        {{
+             config::Field{"max_prompt_length", &O::max_prompt_length,
+                           "Most tokens of a prompt, of which the last ones stay."}
+                 .AtLeast(1),
+             config::Field{"skip_apply_chat_template", &O::skip_apply_chat_template,
+                           "Take prompts as text that is rendered already; a chat is then an error "
+                           "of its row."},
+         },
+         config::FieldsOf(&O::example)});
+  }
   Status Validate() const;
 };
 
 struct RewardOptions {
   static constexpr const char* kName = "RewardOptions";
   static constexpr const char* kDoc = "The options of answer pairs for reward models.";
+  static constexpr const char* kNodes[] = {"examples"};
 
   ExampleOptions example;
   std::optional<int64_t> max_length;
   bool truncation = true;
 
-  static config::FieldList Fields();
+  static config::FieldList Fields() {
+    using O = RewardOptions;
+    return config::Joined(
+        {{
+             config::Field{"max_length", &O::max_length,
+                           "Most tokens of an example; None: as many as there are. In layout trl a "
+                           "pair with a longer one is left out, as in TRL."}
+                 .AtLeast(1),
+             config::Field{"truncation", &O::truncation, "Cut examples to max_length."}.Beside(
+                 "max_length"),
+         },
+         config::FieldsOf(&O::example)});
+  }
   Status Validate() const;
 };
 
 struct EmbeddingOptions {
   static constexpr const char* kName = "EmbeddingOptions";
   static constexpr const char* kDoc = "The options of examples for embedding models.";
+  static constexpr const char* kNodes[] = {"examples"};
 
   ExampleOptions example;
   int64_t max_length = 512;
@@ -129,7 +243,19 @@ struct EmbeddingOptions {
   std::string positive_field = "positive";
   std::optional<std::string> negative_field;
 
-  static config::FieldList Fields();
+  static config::FieldList Fields() {
+    using O = EmbeddingOptions;
+    return config::Joined(
+        {{
+             config::Field{"max_length", &O::max_length, "Most tokens of a text."}.AtLeast(1),
+             config::Field{"query_field", &O::query_field, "Field of the text that is looked for."},
+             config::Field{"positive_field", &O::positive_field,
+                           "Field of the text that is to be found."},
+             config::Field{"negative_field", &O::negative_field,
+                           "Field of a text that is not to be found, if there is one."},
+         },
+         config::FieldsOf(&O::example)});
+  }
   Status Validate() const;
 };
 

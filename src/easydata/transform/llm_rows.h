@@ -15,7 +15,7 @@ struct LlmRowsOptions {
   int32_t eod = 0;
   /// Gives inputs that are one token behind the targets.
   bool shifts = true;
-  /// The rows are a packer's with PackOptions::grain_numbers (input_ids, segment_ids,
+  /// The rows are a packer's with PackWiring::grain_numbers (input_ids, segment_ids,
   /// position_ids), not documents.
   bool is_packed = false;
   /// A column of bool that says which documents fill a batch up: their rows are masked whole.

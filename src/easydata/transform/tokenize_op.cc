@@ -252,6 +252,44 @@ class TokenizeOpImpl : public BatchOp {
 
 }  // namespace
 
+config::FieldList TokenizeOptions::Fields() {
+  using O = TokenizeOptions;
+  using Encode = tokenizers::EncodeOptions;
+  return config::Joined(
+      {{config::Field{
+           "content_field", &O::column,
+           "Column to tokenize. Text is tokenized; a list of messages is rendered by the chat "
+           "template first."}},
+       config::FieldsOf(
+           &O::encode,
+           {
+               config::Field{
+                   "add_special_tokens", &Encode::add_special_tokens,
+                   "Add what the tokenizer's own post-processor adds, such as a BOS token."},
+               config::Field{"max_length", &Encode::max_length,
+                             "Tokens kept of a document; 0: all."},
+           }),
+       {
+           config::Field{"return_attention_mask", &O::attention_mask,
+                         "Write a column attention_mask."},
+           config::Field{"pad_to", &O::pad_to,
+                         "Tokens that shorter documents are filled up to; 0: none."},
+           config::Field{"pad_token_id", &O::pad_id, "Token that they are filled with."}.Beside(
+               "pad_to"),
+           config::Field{"pad_left", &O::pad_left, "Fill them at their beginning."}.Beside(
+               "pad_to"),
+           config::Field{"additional_fields", &O::keep, "Columns kept beside the tokens."},
+           config::Field{"skip_missing", &O::skip_missing,
+                         "Leave rows without a text out, and count them."},
+           config::Field{"batch_size", &O::rows_per_call,
+                         "Texts given to the tokenizer at once, at most; 0: as they come."}
+               .ForCompatibility("it is a bound that does not change the tokens"),
+           config::Field{"num_workers", &O::max_threads,
+                         "Threads that tokenize at a time, at most; 0: all."}
+               .ForCompatibility("it is a bound that does not change the tokens"),
+       }});
+}
+
 Result<std::shared_ptr<const BatchOp>> TokenizeOp(
     std::shared_ptr<const tokenizers::TextEncoder> encoder, TokenizeOptions options) {
   if (options.encode.max_length < 0 || options.pad_to < 0) {

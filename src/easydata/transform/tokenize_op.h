@@ -4,12 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "easydata/config/field.h"
 #include "easydata/stream/batch_op.h"
 #include "tokenizers/tokenizer.h"
 
 namespace easydata::transform {
 
 struct TokenizeOptions {
+  static constexpr const char* kName = "TokenizeOptions";
+  static constexpr const char* kDoc = "How a column of texts becomes tokens.";
+  static constexpr const char* kNodes[] = {"tokenize"};
+
   /// The column of texts (string, large_string, string_view, or a dictionary of them).
   std::string column = "text";
   tokenizers::EncodeOptions encode = {};
@@ -27,6 +32,8 @@ struct TokenizeOptions {
   /// 0 means any number. Neither changes the output.
   int64_t rows_per_call = 0;
   int max_threads = 0;
+
+  static config::FieldList Fields();
 };
 
 /// Tokenizes: `input_ids` list<int32>, `attention_mask` list<int32>, and the columns to keep.

@@ -21,8 +21,18 @@ OPTIONS: dict[str, Any] = {
     for entry in json.loads(_native.option_descriptors())
 }
 
+FILE_SOURCES = (
+    easydata.ArrayRecordShardedSource,
+    easydata.ArrowShardedSource,
+    easydata.CsvShardedSource,
+    easydata.JsonShardedSource,
+    easydata.ParquetShardedSource,
+    easydata.TextShardedSource,
+)
+
 # What takes options: (callable, the engine's struct, the config, {parameter: the option there}).
 PACK, MIX, SAVE = "PackStageConfig", "MixStageConfig", "SaveStageConfig"
+TOKENIZE, DATASET = "TokenizeStageConfig", "DatasetConfig"
 TAKERS: list[tuple[Callable[..., Any], str, str, dict[str, str]]] = [
     (easydata.PackedShardedSource, "PackedOptions", PACK, {"shuffle": "shuffle_packed"}),
     (easydata.GreedyPacker, "PackOptions", PACK, {}),
@@ -36,11 +46,16 @@ TAKERS: list[tuple[Callable[..., Any], str, str, dict[str, str]]] = [
     (easydata.save_dataset, "WriteOptions", SAVE, {}),
     (easydata.save_iterator, "WriteOptions", SAVE, {}),
     (easydata.block_mixture_interleave, "MixOptions", MIX, {"stop": "stop_strategy"}),
+    (easydata.TokenizedShardedSource, "TokenizeOptions", TOKENIZE, {}),
+    # Their name is empty where a dataset's is unset.
+    *((source, "ErrorPolicy", DATASET, {"name": ""}) for source in FILE_SOURCES),
 ]
 
 # Parameters whose default is the manual's, and another one than the option's.
 REASONS = {
     ("block_mixture_interleave", "seed"): "EasyDeL's is 42; the option is unset",
+    ("TokenizedShardedSource", "additional_fields"): "None reads as none",
+    ("ArrayRecordShardedSource", "decode"): "a dataset's is unset, which means text",
 }
 
 

@@ -28,5 +28,16 @@ def program() -> None:
     assert_type(easydata.verify("out").damaged, list[VerifiedFile])
     assert_type(Tokenizer("t").encode("text"), np.ndarray[tuple[Any, ...], np.dtype[np.int32]])
     assert_type(easydata.save_dataset(easydata.JsonShardedSource("a.jsonl"), "out"), WriteStats)
+    source = easydata.JsonShardedSource("a.jsonl")
+    assert_type(easydata.PackedShardedSource(source, 8, 0).source, easydata.ShardedDataSource[Any])
+    easydata.PackedShardedSource(source, 8)  # type: ignore[call-arg]
+    easydata.PackedShardedSource(source, 8, 0, seq_len=8)  # type: ignore[call-arg]
+    easydata.PackedShardedSource(source, 8, 0, strategy="best")  # type: ignore[arg-type]
+    easydata.GreedyPacker("8", 0)  # type: ignore[arg-type]
+    easydata.SFTPreprocessTransform("t", 8, mask_prompt=1)  # type: ignore[arg-type]
+    easydata.save_dataset(source, "out", overwrite=True, num_shards=2)
+    easydata.save_dataset(source, "out", overwrite="yes")  # type: ignore[arg-type]
+    easydata.save_dataset(source, "out", overwrit=True)  # type: ignore[call-arg]
+    easydata.save_iterator([], "out", num_shards=2)  # type: ignore[call-arg]
     loader.no_such_method()  # type: ignore[attr-defined]
     Pipeline.from_config(7)  # type: ignore[arg-type]

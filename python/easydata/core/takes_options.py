@@ -1,0 +1,174 @@
+"""Signatures of what takes the engine's options, made of the options' own declarations.
+
+The engine declares each option once: name, type, default, text. A class that takes options is
+given its `__init__` when it is made. Type checkers and editors see the same in
+`core/signatures.pyi`, which script/generate_configs.py writes of these classes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from easydata import _native
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+_BY_POSITION = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_BY_NAME = inspect.Parameter.KEYWORD_ONLY
+
+
+@functools.cache
+def _structs() -> dict[str, dict[str, dict[str, Any]]]:
+    return {
+        entry["name"]: {option["name"]: option for option in entry["fields"]}
+        for entry in json.loads(_native.option_descriptors())
+    }
+
+
+def declared_options(struct: str) -> dict[str, dict[str, Any]]:
+    """The options of one of the engine's structs by name, as they are declared."""
+    return _structs()[struct]
+
+
+class TakesOptions:
+    """Base of the classes that are made with options of the engine.
+
+    A subclass names the struct of its options and has a method `_take(self, ..., *, options)` with
+    parameters of its own. Its `__init__` has these and the options, and calls `_take` with what
+    was given.
+    """
+
+    def __init_subclass__(
+        cls,
+        *,
+        options: str | None = None,
+        positional: Sequence[str] = (),
+        required: Sequence[str] = (),
+        keywords: Sequence[str] | None = None,
+        types: Mapping[str, str] | None = None,
+        texts: Mapping[str, str] | None = None,
+        **others: Any,
+    ) -> None:
+        """Makes the `__init__` of a class that names `options`; others inherit theirs.
+
+        Args:
+            options: The engine's struct of options.
+            positional: Options and own parameters that may be given by position, in this order; an
+                option that has another name here is written "name=option".
+            required: Options that have a default in the engine, but must be given here.
+            keywords: Options that are given by name; None: all others.
+            types: Types of options that may be given in more ways than the engine takes them.
+            texts: What own parameters are.
+            others: For the bases that come next.
+        """
+        super().__init_subclass__(**others)
+        if options is None:
+            return
+        declared = declared_options(options)
+        take: Callable[..., None] = vars(cls)["_take"]
+        own = dict(list(inspect.signature(take).parameters.items())[1:-1])
+        by_position = [_halves(each) for each in positional]
+        taken = {option for _, option in by_position}
+        names = [*(declared if keywords is None else keywords), *own]
+        by_name = [(name, name) for name in names if name not in taken]
+        parameters = [inspect.Parameter("self", _BY_POSITION)]
+        text = ["Checks what is given, and keeps it.", "", "Args:"]
+        given: dict[str, str] = {}  # the options by the names that they have here
+        for kind, pairs in ((_BY_POSITION, by_position), (_BY_NAME, by_name)):
+            for name, option in pairs:
+                if name in own:
+                    parameters.append(own[name].replace(kind=kind))
+                    text.append(f"    {name}: {(texts or {})[name]}")
+                    continue
+                entry = declared[option]
+                default = entry["default"]
+                if entry["required"] or option in required:
+                    default = inspect.Parameter.empty
+                type_name = (types or {}).get(name) or _annotation(entry["type"])
+                parameters.append(
+                    inspect.Parameter(name, kind, default=default, annotation=type_name)
+                )
+                text.append(f"    {name}: {entry['doc']}")
+                given[name] = option
+        signature = inspect.Signature(parameters, return_annotation="None")
+        cls.__init__ = _init(cls.__qualname__, signature, given, "\n".join(text))  # type: ignore[method-assign]
+
+
+def takes_options_of(
+    cls: type, without: Iterable[str] = ()
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Makes the `**options` of a function the parameters of a class that it does not have itself.
+
+    Args:
+        cls: The class that the function hands its options to.
+        without: Parameters of the class that the function does not have.
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        *own, _ = inspect.signature(function).parameters.values()
+        hidden = {*without, *(parameter.name for parameter in own)}
+        others = [
+            parameter.replace(kind=_BY_NAME)
+            for parameter in inspect.signature(cls).parameters.values()
+            if parameter.name not in hidden
+        ]
+        returned = inspect.signature(function).return_annotation
+        signature = inspect.Signature([*own, *others], return_annotation=returned)
+
+        @functools.wraps(function)
+        def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            _bound(function.__name__, signature, args, kwargs)
+            return function(*args, **kwargs)
+
+        checked.__signature__ = signature  # type: ignore[attr-defined]
+        return checked
+
+    return decorate
+
+
+def _init(
+    name: str, signature: inspect.Signature, given: Mapping[str, str], text: str
+) -> Callable[..., None]:
+    """An `__init__` that hands to `_take` what it is given: own parameters, and options."""
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        values = _bound(f"{name}.__init__", signature, (self, *args), kwargs)
+        options = {option: values.pop(parameter) for parameter, option in given.items()}
+        del values["self"]
+        self._take(**values, options=options)
+
+    init.__name__, init.__qualname__, init.__doc__ = "__init__", f"{name}.__init__", text
+    init.__signature__ = signature  # type: ignore[attr-defined]
+    return init
+
+
+def _bound(
+    name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What each parameter is, defaults filled in; a TypeError as Python's own names the call."""
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{name}() {error}") from None
+    bound.apply_defaults()
+    return bound.arguments
+
+
+def _halves(name: str) -> tuple[str, str]:
+    """(name here, name of the option) of "name" or "name=option"."""
+    here, _, option = name.partition("=")
+    return here, option or here
+
+
+def _annotation(type_name: str) -> str:
+    """The type of an option as a parameter has it: any collection will do."""
+    return (
+        type_name.replace("list[", "Iterable[")
+        .replace("dict[str, Any]", "Mapping[str, Any]")
+        .replace("dict[int, int]", "Mapping[int, int]")
+    )
