@@ -10,6 +10,7 @@
 
 namespace easydata::pack {
 
+struct PackOptions;
 struct PackSettings;
 class WindowPlanner;
 
