@@ -9,7 +9,7 @@ from easydata import _native
 from easydata.core.choices import PackStrategy
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.packed_signature import PackedShardedSourceSignature
-from easydata.sources.sharded_source import PlannedSource, ShardedDataSource
+from easydata.sources.sharded_source import ShardedDataSource, WrapperSource
 from easydata.sources.tokenized import tokenizers_of
 from easydata.transforms.packers import _matrix
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Strategy: TypeAlias = PackStrategy
 
 
-class PackedShardedSource(PackedShardedSourceSignature, PlannedSource["dict[str, Ints]"]):
+class PackedShardedSource(PackedShardedSourceSignature, WrapperSource["dict[str, Ints]"]):
     """The token lists of a source in rows of exactly seq_length tokens.
 
     Rows are dicts of int32 arrays [seq_length]: the tokens, attention_mask (0 on padding),
@@ -51,7 +51,7 @@ class PackedShardedSource(PackedShardedSourceSignature, PlannedSource["dict[str,
     @property
     def source(self) -> ShardedDataSource[Any]:
         """Where the documents come from."""
-        return self._inputs[0]
+        return self._source
 
     @property
     def shard_names(self) -> Sequence[str]:
