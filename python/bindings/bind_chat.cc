@@ -180,12 +180,13 @@ nb::object Trace(const BoundTemplate& self, nb::dict variables, std::string_view
 /// The step that renders conversations; rows that are not as usual go to `callable`.
 BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
                      const BoundTemplate* with_tools, const std::string& name,
-                     const std::string& text, bool has_identity, const std::string& messages,
-                     const std::string& output, nb::typed<nb::dict, std::string, std::string> roles,
+                     const std::string& text, bool keeps_rows, bool has_identity,
+                     const std::string& messages, const std::string& output,
+                     nb::typed<nb::dict, std::string, std::string> roles,
                      const std::string& variables, bool refuses) {
   Owned owned;
   TransformStep step({owned.Lend(std::move(callable)), false, refuses}, name, text);
-  step.keeps_rows = true;
+  step.keeps_rows = keeps_rows;
   step.has_identity = has_identity;
   step.fields.written = {output};
   step.fields.read = {messages, "tools"};
@@ -198,9 +199,9 @@ BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
   }
   const auto renderer = chat::NativeChatRenderer(plain->shared(), with_tools->shared(),
                                                  Unwrap(chat::ChatVariables::Read(variables)));
-  step.make_natively = [options, renderer, called = step.called, name, text, has_identity](
-                           const StreamPlan& upstream,
-                           const Columns& wanted) -> Result<std::optional<StreamPlan>> {
+  step.make_natively = [options, renderer, called = step.called, name, text, keeps_rows,
+                        has_identity](const StreamPlan& upstream,
+                                      const Columns& wanted) -> Result<std::optional<StreamPlan>> {
     if (!wanted.has_value()) return std::nullopt;
     transform::RenderMessagesOptions of_stream = options;
     for (const ColumnRequest& column : *wanted) of_stream.output.push_back(column.name);
@@ -208,7 +209,7 @@ BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
                            Columns({{options.text, ColumnKind::kText}}), name);
     auto node = MakeNode("map", {{"callable", text}}, upstream);
     node->has_identity = has_identity;
-    node->keeps_row_count = true;
+    node->keeps_row_count = keeps_rows;
     ARROW_ASSIGN_OR_RAISE(
         auto op, transform::RenderMessagesOp(std::move(of_stream), renderer, std::move(rest)));
     return MapPlan(upstream, std::move(op), std::move(node));
@@ -227,8 +228,8 @@ std::shared_ptr<const jinja::Template> CompiledTemplate(nb::handle object) {
 void BindChat(nb::module_& m) {
   m.def("render_step", &RenderStep, nb::arg("callable"), nb::arg("plain").none(),
         nb::arg("with_tools").none(), nb::kw_only(), nb::arg("name"), nb::arg("text"),
-        nb::arg("has_identity"), nb::arg("messages"), nb::arg("output"), nb::arg("roles"),
-        nb::arg("variables"), nb::arg("refuses"),
+        nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("messages"), nb::arg("output"),
+        nb::arg("roles"), nb::arg("variables"), nb::arg("refuses"),
         "The step that renders the conversations in column `messages` into column `output`, by "
         "template `with_tools` where the row has tools. `variables` are JSON. `callable` does the "
         "same to a row: those that are not as they should be, or beyond the native engine, are "

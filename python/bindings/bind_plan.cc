@@ -13,6 +13,7 @@
 #include "bound_plan.h"
 #include "bound_stream.h"
 #include "bound_type.h"
+#include "call_borrowed.h"
 #include "cut_report.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/plan/concatenated.h"
@@ -91,17 +92,8 @@ BoundPlan LimitedRows(const BoundPlan& input, std::vector<std::string> shards, i
                       nb::object rows_within, const BoundPlan* rows) {
   Owned owned = input.owned;
   if (rows != nullptr) owned.Add(rows->owned);
-  auto within =
-      [borrowed = owned.Lend(std::move(rows_within))](const std::string& shard) -> Result<int64_t> {
-    EngineGil gil;
-    if (!gil.held()) return EngineGil::Ending();
-    const nb::object count = borrowed.Get();
-    if (!count.is_valid()) return Borrowed::Gone();
-    try {
-      return nb::cast<int64_t>(CallPython([&] { return count(shard); }));
-    } catch (nb::python_error& error) {
-      return borrowed.Error(error);
-    }
+  auto within = [borrowed = owned.Lend(std::move(rows_within))](const std::string& shard) {
+    return CallBorrowed<int64_t>(borrowed, [&](const nb::object& count) { return count(shard); });
   };
   return {plan::Limited(input.plan, std::move(shards), max_rows, std::move(within),
                         rows == nullptr ? nullptr : rows->plan),

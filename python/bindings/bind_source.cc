@@ -20,13 +20,10 @@
 #include "bound_type.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
-#include "easydata/json/json_column.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/shard_error.h"
 #include "easydata/source/source_stage.h"
-#include "easydata/stream/lane_rows_stage.h"
-#include "easydata/stream/stage_timer.h"
 #include "engine_gil.h"
 #include "option_value.h"
 #include "py_source.h"
@@ -384,25 +381,6 @@ void BindSource(nb::module_& m) {
             return Unwrap(std::move(rows));
           },
           nb::arg("shard"), "Rows of a shard, counted where the file does not say.")
-      .def(
-          "column_names",
-          [](const PySource& self, nb::object columns) -> std::optional<std::vector<std::string>> {
-            const Columns wanted = ColumnsFromPython(columns);
-            Result<std::shared_ptr<arrow::Schema>> schema = std::shared_ptr<arrow::Schema>();
-            {
-              WithoutGil released(nb::find(self));
-              schema = self.source->Schema(wanted, 0);
-            }
-            std::vector<std::string> names = Unwrap(std::move(schema))->field_names();
-            if (std::find(names.begin(), names.end(), json::kRowColumn) != names.end()) {
-              return std::nullopt;
-            }
-            return names;
-          },
-          nb::arg("columns") = nb::none(),
-          nb::sig("def column_names(self, columns: dict[str, str] | None = None) -> list[str] | "
-                  "None"),
-          "Names of the rows' columns, by the first shard; None where rows have no schema.")
       .def(
           "peek",
           [](const PySource& self, int64_t num_rows, const std::string& on_error) {

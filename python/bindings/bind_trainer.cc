@@ -14,6 +14,7 @@
 #include "bindings.h"
 #include "bound_plan.h"
 #include "bound_type.h"
+#include "call_borrowed.h"
 #include "cut_report.h"
 #include "easydata/chat/chat_renderer.h"
 #include "easydata/jinja/python_text.h"
@@ -164,10 +165,11 @@ struct PyExampleMaker {
 };
 
 BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const std::string& name,
-                       const std::string& text, bool has_identity, const std::string& template_hash,
-                       std::vector<std::string> keep, bool parse_arguments, bool refuses,
-                       const std::string& quarantine_path, bool reads_all, nb::object report,
-                       nb::object warn, nb::object check_first_row) {
+                       const std::string& text, bool keeps_rows, bool has_identity,
+                       const std::string& template_hash, std::vector<std::string> keep,
+                       bool parse_arguments, bool refuses, const std::string& quarantine_path,
+                       bool reads_all, nb::object report, nb::object warn,
+                       nb::object check_first_row) {
   trainer::ExampleOpOptions options;
   options.keep = keep;
   options.parse_arguments = parse_arguments;
@@ -187,6 +189,7 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
   Owned owned;
   owned.Add(maker.owned);
   TransformStep step({owned.Lend(std::move(callable))}, name, text);
+  step.keeps_rows = keeps_rows;
   step.has_identity = has_identity;
   for (const auto& column : maker.maker->columns()) step.columns.push_back(column.name);
   for (const std::string& column : keep) {
@@ -215,19 +218,15 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
     if (!output.has_value()) return plan;
     return MapPlan(plan, transform::ConformColumns(*output, columns));
   };
-  step.check_first_row = [borrowed = owned.Lend(std::move(check_first_row))](
-                             const std::vector<std::string>& names) -> Status {
-    EngineGil gil;
-    if (!gil.held()) return EngineGil::Ending();
-    const nb::object check = borrowed.Get();
-    if (!check.is_valid()) return Borrowed::Gone();
-    try {
-      CallPython([&] { return check(names); });
-    } catch (nb::python_error& error) {
-      return borrowed.Error(error);
-    }
-    return Status::OK();
-  };
+  step.check_first_row =
+      [borrowed = owned.Lend(std::move(check_first_row))](const std::vector<std::string>& names) {
+        return CallBorrowed<bool>(borrowed,
+                                  [&](const nb::object& check) {
+                                    check(names);
+                                    return nb::bool_(true);
+                                  })
+            .status();
+      };
   return {std::move(step), std::move(owned)};
 }
 
@@ -375,9 +374,10 @@ void BindTrainer(nb::module_& m) {
                                        "Examples for embedding models.");
   m.def(
       "examples_step", &ExamplesStep, nb::arg("callable"), nb::arg("maker"), nb::kw_only(),
-      nb::arg("name"), nb::arg("text"), nb::arg("has_identity"), nb::arg("template_hash"),
-      nb::arg("keep"), nb::arg("parse_arguments"), nb::arg("refuses"), nb::arg("quarantine_path"),
-      nb::arg("reads_all"), nb::arg("report"), nb::arg("warn"), nb::arg("check_first_row"),
+      nb::arg("name"), nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"),
+      nb::arg("template_hash"), nb::arg("keep"), nb::arg("parse_arguments"), nb::arg("refuses"),
+      nb::arg("quarantine_path"), nb::arg("reads_all"), nb::arg("report"), nb::arg("warn"),
+      nb::arg("check_first_row"),
       "The step that makes examples of rows. Where it `refuses`, rows in error are left out, told "
       "to `warn`, and put into the file `quarantine_path` unless it is empty; else the first one "
       "ends the stream. `check_first_row` raises where the names of the first row's fields show "

@@ -1,32 +1,17 @@
-#include <arrow/array.h>
-#include <arrow/record_batch.h>
-#include <arrow/type.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_stream.h"
-#include "bound_type.h"
-#include "callable_op.h"
 #include "cut_report.h"
-#include "easydata/json/json_column.h"
-#include "easydata/pipeline/limit_plan.h"
 #include "easydata/pipeline/tokenize_plan.h"
-#include "easydata/stream/keep_rows.h"
-#include "easydata/stream/map_stage.h"
 #include "easydata/transform/column_op.h"
-#include "easydata/transform/conform_columns.h"
 #include "engine_gil.h"
-#include "refused_rows.h"
-#include "rows.h"
 
 namespace easydata {
 namespace {

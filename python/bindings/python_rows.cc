@@ -1,12 +1,13 @@
 #include "python_rows.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <utility>
 
+#include "call_borrowed.h"
 #include "easydata/source/json_rows.h"
-#include "engine_gil.h"
 #include "python_stage.h"
 
 namespace easydata {
@@ -37,19 +38,16 @@ class PythonRowsPlan : public plan::LogicalPlan {
       return LogicalPlan::FirstRowNames();
     }
     ARROW_ASSIGN_OR_RAISE(const auto shards, ShardNames());
-    EngineGil gil;
-    if (!gil.held()) return EngineGil::Ending();
-    const nb::object open = options_.open.Get();
-    if (!open.is_valid()) return Borrowed::Gone();
-    try {
-      for (const std::string& shard : shards) {
-        const nb::object rows = CallPython([&] { return nb::iter(open(shard, 0)); });
-        const nb::object row = nb::steal(CallPython([&] { return PyIter_Next(rows.ptr()); }));
-        if (row.is_valid()) return nb::cast<std::vector<std::string>>(nb::list(row));
-        if (PyErr_Occurred()) throw nb::python_error();
-      }
-    } catch (nb::python_error& error) {
-      return options_.open.Error(error);
+    using Names = std::optional<std::vector<std::string>>;
+    for (const std::string& shard : shards) {
+      ARROW_ASSIGN_OR_RAISE(Names names,
+                            CallBorrowed<Names>(options_.open, [&](const nb::object& open) {
+                              const nb::object rows = nb::iter(open(shard, 0));
+                              const nb::object row = nb::steal(PyIter_Next(rows.ptr()));
+                              if (!row.is_valid() && PyErr_Occurred()) throw nb::python_error();
+                              return row.is_valid() ? nb::object(nb::list(row)) : nb::none();
+                            }));
+      if (names.has_value()) return names;
     }
     return std::nullopt;
   }
@@ -64,9 +62,10 @@ class PythonRowsPlan : public plan::LogicalPlan {
   Result<StreamPlan> MakeStream(const plan::Request& request,
                                 const source::SourceShuffleOptions& order) const {
     auto source = std::make_shared<PythonSource>(options_.open);
-    ARROW_ASSIGN_OR_RAISE(source->shard_names, ShardNames());
     if (request.shards.has_value()) {
       source->shard_names = *request.shards;
+    } else {
+      ARROW_ASSIGN_OR_RAISE(source->shard_names, ShardNames());
     }
     source->columns = request.columns;
     source->schema = options_.schema;
@@ -82,15 +81,8 @@ class PythonRowsPlan : public plan::LogicalPlan {
   }
 
   Result<std::vector<std::string>> ShardNames() const {
-    EngineGil gil;
-    if (!gil.held()) return EngineGil::Ending();
-    const nb::object names = options_.shard_names.Get();
-    if (!names.is_valid()) return Borrowed::Gone();
-    try {
-      return nb::cast<std::vector<std::string>>(nb::list(CallPython([&] { return names(); })));
-    } catch (nb::python_error& error) {
-      return options_.shard_names.Error(error);
-    }
+    return CallBorrowed<std::vector<std::string>>(
+        options_.shard_names, [](const nb::object& names) { return nb::list(names()); });
   }
 
   const PythonRowsOptions options_;

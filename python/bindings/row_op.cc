@@ -80,7 +80,6 @@ Status RowOp::Run(const std::vector<std::string>& names, const std::vector<Look>
   batch.rows = arrow::RecordBatch::Make(arrow::schema(std::move(fields)), 1, std::move(columns));
   static const auto shard = std::make_shared<const ShardRef>(ShardRef{"", "row"});
   batch.addresses = Addresses(shard, 0, 1);
-  // A row whose fields the operation has no columns for is an error of its own making.
   ARROW_ASSIGN_OR_RAISE(const Batch out, op_->Apply(std::move(batch)));
   made_.clear();
   stays_ = out.num_rows() == 1;

@@ -233,11 +233,6 @@ class Source:
     def count_rows(self, shard: int) -> int:
         """Rows of a shard, counted where the file does not say."""
 
-    def column_names(self, columns: dict[str, str] | None = None) -> list[str] | None:
-        """
-        Names of the rows' columns, by the first shard; None where rows have no schema.
-        """
-
     def peek(self, num_rows: int, on_error: str) -> tuple[list[dict[str, Any]], bool]:
         """
         The first rows up to one that cannot be read, and whether there are no others.
@@ -409,7 +404,7 @@ def transformed_rows(root: Plan, steps: Sequence[Step]) -> Plan:
 def made_rows(stream: Stream) -> Plan:
     """The rows of a stream that is made already."""
 
-def render_step(callable: object, plain: JinjaTemplate | None, with_tools: JinjaTemplate | None, *, name: str, text: str, has_identity: bool, messages: str, output: str, roles: dict[str, str], variables: str, refuses: bool) -> Step:
+def render_step(callable: object, plain: JinjaTemplate | None, with_tools: JinjaTemplate | None, *, name: str, text: str, keeps_rows: bool, has_identity: bool, messages: str, output: str, roles: dict[str, str], variables: str, refuses: bool) -> Step:
     """
     The step that renders the conversations in column `messages` into column `output`, by template `with_tools` where the row has tools. `variables` are JSON. `callable` does the same to a row: those that are not as they should be, or beyond the native engine, are given to it, and all where there are no templates.
     """
@@ -583,7 +578,7 @@ class EmbeddingOptions:
 def embedding_examples(context: ExampleContext, options: EmbeddingOptions) -> ExampleMaker:
     """Examples for embedding models."""
 
-def examples_step(callable: object, maker: ExampleMaker, *, name: str, text: str, has_identity: bool, template_hash: str, keep: Sequence[str], parse_arguments: bool, refuses: bool, quarantine_path: str, reads_all: bool, report: object, warn: object, check_first_row: object) -> Step:
+def examples_step(callable: object, maker: ExampleMaker, *, name: str, text: str, keeps_rows: bool, has_identity: bool, template_hash: str, keep: Sequence[str], parse_arguments: bool, refuses: bool, quarantine_path: str, reads_all: bool, report: object, warn: object, check_first_row: object) -> Step:
     """
     The step that makes examples of rows. Where it `refuses`, rows in error are left out, told to `warn`, and put into the file `quarantine_path` unless it is empty; else the first one ends the stream. `check_first_row` raises where the names of the first row's fields show that none makes an example.
     """

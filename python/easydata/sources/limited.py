@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo
+from easydata.sources.sharded_source import ShardedDataSource, ShardInfo, WrapperSource
 from easydata.transforms.base import Example
 
 
-class LimitedShardedSource(PlannedSource[Example]):
+class LimitedShardedSource(WrapperSource[Example]):
     """The first `max_rows` rows of a source, over its shards in order.
 
     Rows are counted where they come out: downstream of a filter, a limit of 6 gives 6 rows if there
@@ -33,10 +33,6 @@ class LimitedShardedSource(PlannedSource[Example]):
         self._max_rows = max_rows
         self._counts: list[int] = []
         self._lock = threading.Lock()
-
-    @property
-    def _source(self) -> ShardedDataSource[Any]:
-        return self._inputs[0]
 
     @property
     def shard_names(self) -> Sequence[str]:

@@ -9,7 +9,7 @@ from easydata import _native
 from easydata.core.choices import PackStrategy
 from easydata.core.signatures import PackedShardedSourceSignature
 from easydata.sources.huggingface import wrap_hf_dataset
-from easydata.sources.sharded_source import PlannedSource, ShardedDataSource
+from easydata.sources.sharded_source import ShardedDataSource, WrapperSource
 from easydata.sources.tokenized import tokenizers_of
 from easydata.transforms.packers import _matrix
 
@@ -24,7 +24,7 @@ Strategy: TypeAlias = PackStrategy
 
 class PackedShardedSource(
     PackedShardedSourceSignature,
-    PlannedSource["dict[str, Ints]"],
+    WrapperSource["dict[str, Ints]"],
     options="PackedOptions",
     positional=(
         "source",
@@ -70,7 +70,7 @@ class PackedShardedSource(
     @property
     def source(self) -> ShardedDataSource[Any]:
         """Where the documents come from."""
-        return self._inputs[0]
+        return self._source
 
     @property
     def shard_names(self) -> Sequence[str]:

@@ -319,6 +319,14 @@ class PlannedSource(ShardedDataSource[T_co]):
         return {**self.__dict__, "_made_plan": None}
 
 
+class WrapperSource(PlannedSource[T_co]):
+    """A source of the engine's over another one."""
+
+    @property
+    def _source(self) -> ShardedDataSource[Any]:
+        return self._inputs[0]
+
+
 def _import_path(type_: type) -> str:
     return f"{type_.__module__}.{type_.__qualname__}"
 
@@ -366,7 +374,7 @@ def _mapped(fn: Callable[[Any], Any], rows: Iterator[Any], shard: str, first: in
         yield made
 
 
-class MappedShardedDataSource(PlannedSource[T]):
+class MappedShardedDataSource(WrapperSource[T]):
     """The rows of a source, each replaced by what a function makes of it.
 
     Args:
@@ -379,10 +387,6 @@ class MappedShardedDataSource(PlannedSource[T]):
         self._fn: Callable[[Any], Any] = fn
 
     _shuffles_inputs = True
-
-    @property
-    def _source(self) -> ShardedDataSource[Any]:
-        return self._inputs[0]
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -415,7 +419,7 @@ class MappedShardedDataSource(PlannedSource[T]):
         return TransformedShardedSource(self._source, MapTransform(self._fn))._plan
 
 
-class TransformedShardedSource(PlannedSource[Example]):
+class TransformedShardedSource(WrapperSource[Example]):
     """What a transform makes of a source's rows, made as they are read."""
 
     _shuffles_inputs = True
@@ -433,10 +437,6 @@ class TransformedShardedSource(PlannedSource[Example]):
         """
         self._inputs = (source,)
         self._transform = as_step(transform)
-
-    @property
-    def _source(self) -> ShardedDataSource[Any]:
-        return self._inputs[0]
 
     def _chain(self) -> tuple[ShardedDataSource[Any], list[_Step]]:
         """The source below all transforms, and their steps."""
@@ -526,7 +526,7 @@ def _rows(steps: Sequence[_Step], rows: Iterator[Any], shard: str, first: int) -
 _SHARD = "shuffled"
 
 
-class ShuffledShardedSource(PlannedSource[Any]):
+class ShuffledShardedSource(WrapperSource[Any]):
     """The rows of a source in an order of each (seed, epoch), as one shard.
 
     Iterated from Python, it gives the order of epoch 0; a loader goes through one epoch after the
@@ -544,7 +544,7 @@ class ShuffledShardedSource(PlannedSource[Any]):
     @property
     def source(self) -> ShardedDataSource[Any]:
         """The source that is shuffled."""
-        return self._inputs[0]
+        return self._source
 
     @property
     def shard_names(self) -> Sequence[str]:

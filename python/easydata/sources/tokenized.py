@@ -15,10 +15,10 @@ from easydata.core.config import DatasetConfig, TokenizerConfig, merge_tokenizer
 from easydata.core.config_class import is_set
 from easydata.sources.known_fields import LOOKED_AT
 from easydata.sources.sharded_source import (
-    PlannedSource,
     ShardedDataSource,
     ShardInfo,
     TransformedShardedSource,
+    WrapperSource,
     first_rows,
 )
 from easydata.tokenizers.chat_template import Renderer, renderer_of
@@ -40,7 +40,7 @@ from easydata.transforms.tokenize_row import (
 _log = logging.getLogger("easydata")
 
 
-class TokenizedShardedSource(PlannedSource[Example]):
+class TokenizedShardedSource(WrapperSource[Example]):
     """A source's rows as tokens.
 
     A row becomes `input_ids`, `attention_mask` unless switched off, and those of
@@ -109,10 +109,6 @@ class TokenizedShardedSource(PlannedSource[Example]):
         self._steps = steps
 
     _shuffles_inputs = True
-
-    @property
-    def _source(self) -> ShardedDataSource[Any]:
-        return self._inputs[0]
 
     @property
     def _rows(self) -> ShardedDataSource[Any]:

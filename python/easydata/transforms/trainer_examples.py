@@ -170,9 +170,7 @@ class _Examples(_Step):
         return _native.examples_step(
             self,
             self._maker,
-            name=type(self).__name__,
-            text=repr(self),
-            has_identity=self._has_identity(),
+            **self._described(),
             template_hash=self._template_hash(),
             keep=self._options.keep_columns,
             parse_arguments=self._options.parse_arguments,

@@ -314,7 +314,9 @@ TEST(MixStageTest, RefusesWhatCannotBeMixed) {
 }
 
 TEST(MixStageTest, ThePlanNamesEachSource) {
-  const StreamPlan source{Source("a", 3, 3), MakeNode("source", {{"files", {"x.parquet"}}})};
+  StreamPlan source;
+  source.make = Source("a", 3, 3);
+  source.node = MakeNode("source", {{"files", {"x.parquet"}}});
   const StreamPlan plan = MixPlan({source}, Options({"a"}, {})).ValueOrDie();
   const nlohmann::json description = Describe(*plan.node);
   EXPECT_EQ(description.at("sources[a].source.files").dump(), "[\"x.parquet\"]");
