@@ -1,7 +1,7 @@
 """Checks that Python's garbage collector sees every Python object that the bindings hold.
 
 What it does not see is never freed where a circle goes through it. So types are bound by
-BindOwner() and BindPlain() alone (python/bindings/bound_type.h), and what refers to Python objects
+BindOwner() and BindPlain() alone (python/operators/bound_type.h), and what refers to Python objects
 borrows them (lending.h). HOLDERS has the files whose classes hold some themselves, and why that
 keeps nothing alive.
 """
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-BINDINGS = Path("python") / "bindings"
+FOLDERS = (Path("python/bindings"), Path("python/operators"))
 HOLDERS = {
     "lending.h": "what owns: the collector sees it",
     "lending.cc": "what owns: the collector sees it",
@@ -40,7 +40,7 @@ LABEL = re.compile(r"\b(?:public|private|protected)\s*:")
 
 def problems(root: Path) -> Iterator[str]:
     """Yields one line for each way around the two."""
-    for path in sorted((root / BINDINGS).glob("*")):
+    for path in sorted(path for folder in FOLDERS for path in (root / folder).glob("*")):
         if path.suffix in (".h", ".cc"):
             name = path.relative_to(root).as_posix()
             for line, problem in problems_of(path.name, path.read_text(encoding="utf-8")):

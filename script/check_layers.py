@@ -41,10 +41,13 @@ RANKS = (
     ("plan",),
 )
 RANK = {module: rank for rank, modules in enumerate(RANKS) for module in modules}
+# What calls Python; bindings bind it, and what the engine has.
+OPERATORS = "python/operators"
+BINDINGS = "python/bindings"
 # Of the modules up to storage, those above it, the bindings and tests across modules use these.
 FACES = ("files", "outputs", "storage", "stores/foreign")
 INNER = {one for one in RANK if one == "http" or one.split("/")[0] == "stores"} - {*FACES}
-OUTSIDE = ("python/bindings", "tests/cpp", "examples", "bench")
+OUTSIDE = (BINDINGS, OPERATORS, "tests/cpp", "examples", "bench")
 WITHIN = "fuzz"  # its targets feed a module's own parsers
 PARQUET_MODULES = ("source", "sink")
 TOKENIZERS = "tokenizers"
@@ -137,6 +140,9 @@ def check_outside(path: Path, root: Path) -> Iterator[str]:
     """Yields what a file outside of the engine includes of modules that are not for it."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         match = INCLUDE.match(line)
+        if match and path.parent == root / OPERATORS:
+            if (root / BINDINGS / match[1]).exists():
+                yield f"{path.relative_to(root)}:{number}: '{match[1]}': {BINDINGS} binds operators"
         problem = check_faces(match[1]) if match else None
         if problem:
             yield f"{path.relative_to(root)}:{number}: {problem}"
@@ -156,10 +162,10 @@ def check_faces(header: str) -> str | None:
 def check(module: str, header: str) -> str | None:
     """Says what is wrong with `header` in a file of `module` ("" for the top), or None."""
     if PYTHON.match(header):
-        return f"'{header}': the engine knows nothing of Python; put this into python/bindings"
+        return f"'{header}': the engine knows nothing of Python; put this into python/operators"
     if header.startswith("parquet/") and module not in PARQUET_MODULES:
         return f"'{header}': only {' and '.join(PARQUET_MODULES)} know Parquet"
-    if header.startswith(("python/", "bindings")):
+    if header.startswith(("python/", "bindings", "operators/")):
         return f"'{header}': the engine knows nothing of its bindings"
     if not module:
         return None

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 # A module beside the engine, for tests only, whose headers are included from above it.
 REFERENCE = ROOT / "tests" / "cpp" / "reference_tokenizer"
-BINDINGS = ROOT / "python" / "bindings"
+PYTHON = ROOT / "python"
 UNNAMED = re.compile(r"namespace \{\n(.*?)\n\}  // namespace\n", re.DOTALL)
 FUNCTION = re.compile(
     r"^(?!TEST|TYPED_TEST|INSTANTIATE|BENCHMARK|using|return|static_assert)"
@@ -100,7 +100,7 @@ def main() -> int:
     """Prints what is called the same; 1 where something is."""
     found = []
     modules = sorted(path.parent for path in SOURCE.rglob("CMakeLists.txt"))
-    for module in [*modules, REFERENCE, BINDINGS]:
+    for module in [*modules, REFERENCE, PYTHON]:
         for files in compiled_together(module).values():
             found += problems(files)
     for problem in found:

@@ -35,7 +35,7 @@ KINDS = (
     "missed cancel",
 )
 
-_CPP = re.compile(r"^(src/easydata|src/tokenizers|python/bindings)/.*\.(h|cc)$")
+_CPP = re.compile(r"^(src/easydata|src/tokenizers|python/bindings|python/operators)/.*\.(h|cc)$")
 _PYTHON = re.compile(r"^python/easydata/.*\.py$")
 # Tests, what only tests and benchmarks include, and what was once the reference implementation.
 _TESTS = re.compile(
@@ -73,7 +73,7 @@ def module_of(file: str) -> str:
     """The module that a file counts for."""
     parts = file.split("/")
     if parts[0] == "python":
-        return "bindings" if parts[1] == "bindings" else "python"
+        return "bindings" if parts[1] in ("bindings", "operators") else "python"
     if parts[1] == "tokenizers":
         return "tokenizers"
     return parts[2] if len(parts) > 3 else "top"

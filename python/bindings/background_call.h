@@ -11,7 +11,7 @@
 #include "bindings.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/work_gate.h"
-#include "engine_gil.h"
+#include "operators/engine_gil.h"
 
 namespace easydata {
 

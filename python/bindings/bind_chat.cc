@@ -9,12 +9,12 @@
 
 #include "bindings.h"
 #include "bound_plan.h"
-#include "bound_type.h"
-#include "callable_op.h"
 #include "easydata/jinja/template.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/transform/render_messages.h"
 #include "jinja_template.h"
+#include "operators/bound_type.h"
+#include "operators/callable_op.h"
 
 namespace easydata {
 namespace {

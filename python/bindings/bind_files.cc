@@ -10,19 +10,20 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "arrow_exchange.h"
 #include "bind_options.h"
 #include "bindings.h"
-#include "bound_type.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/files/address.h"
 #include "easydata/source/data_files.h"
 #include "easydata/storage/open_file.h"
 #include "easydata/storage/storage.h"
-#include "engine_gil.h"
+#include "operators/arrow_exchange.h"
+#include "operators/bound_type.h"
+#include "operators/engine_gil.h"
+#include "operators/json_objects.h"
+#include "operators/rows.h"
 #include "option_value.h"
 #include "py_source.h"
-#include "rows.h"
 
 namespace easydata {
 std::shared_ptr<const storage::Storage> StorageFromPython(nb::handle options) {

@@ -11,16 +11,17 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "arrow_exchange.h"
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_stream.h"
-#include "bound_type.h"
 #include "easydata/base/hash.h"
 #include "easydata/loader/loader.h"
 #include "easydata/pipeline/load_plan.h"
-#include "engine_gil.h"
-#include "json_values.h"
+#include "operators/arrow_exchange.h"
+#include "operators/bound_type.h"
+#include "operators/engine_gil.h"
+#include "operators/json_objects.h"
+#include "operators/json_values.h"
 #include "option_value.h"
 
 namespace easydata {

@@ -7,9 +7,9 @@
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_stream.h"
-#include "bound_type.h"
 #include "easydata/mix/mix_order.h"
 #include "easydata/mix/mix_stage.h"
+#include "operators/bound_type.h"
 
 namespace easydata {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "bindings.h"
-#include "bound_type.h"
 #include "easydata/config/descriptor.h"
+#include "operators/bound_type.h"
 #include "option_value.h"
 
 namespace easydata {

@@ -7,10 +7,8 @@
 
 #include <numeric>
 
-#include "arrow_exchange.h"
 #include "bindings.h"
 #include "bound_stream.h"
-#include "bound_type.h"
 #include "easydata/base/random.h"
 #include "easydata/order/permutation.h"
 #include "easydata/order/repeat_stage.h"
@@ -19,7 +17,9 @@
 #include "easydata/source/read_order.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/gather_rows.h"
-#include "engine_gil.h"
+#include "operators/arrow_exchange.h"
+#include "operators/bound_type.h"
+#include "operators/engine_gil.h"
 #include "py_source.h"
 
 namespace easydata {

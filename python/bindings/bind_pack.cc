@@ -5,14 +5,14 @@
 
 #include <memory>
 
-#include "arrow_exchange.h"
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_stream.h"
-#include "bound_type.h"
 #include "easydata/pack/document_packer.h"
 #include "easydata/pack/packing_strategy.h"
 #include "easydata/pipeline/packed_plan.h"
+#include "operators/arrow_exchange.h"
+#include "operators/bound_type.h"
 
 namespace easydata {
 namespace {

@@ -7,13 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "arrow_exchange.h"
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_plan.h"
 #include "bound_stream.h"
-#include "bound_type.h"
-#include "call_borrowed.h"
 #include "cut_report.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/plan/concatenated.h"
@@ -23,12 +20,16 @@
 #include "easydata/plan/packed.h"
 #include "easydata/plan/shuffled.h"
 #include "easydata/plan/tokenized.h"
-#include "engine_gil.h"
+#include "operators/arrow_exchange.h"
+#include "operators/bound_type.h"
+#include "operators/call_borrowed.h"
+#include "operators/engine_gil.h"
+#include "operators/json_objects.h"
+#include "operators/python_rows.h"
+#include "operators/refused_rows.h"
+#include "operators/row_op.h"
+#include "operators/rows.h"
 #include "py_source.h"
-#include "python_rows.h"
-#include "refused_rows.h"
-#include "row_op.h"
-#include "rows.h"
 
 namespace easydata {
 namespace {

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "bindings.h"
-#include "bound_type.h"
 #include "easydata/exec/parallel_for.h"
 #include "easydata/record_file/array_record_file.h"
 #include "easydata/source/damaged_file.h"
 #include "easydata/storage/open_file.h"
-#include "engine_gil.h"
+#include "operators/bound_type.h"
+#include "operators/engine_gil.h"
 #include "py_source.h"
 
 namespace easydata {

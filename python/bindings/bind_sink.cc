@@ -10,10 +10,11 @@
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_stream.h"
-#include "bound_type.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/sink/stream_writer.h"
-#include "engine_gil.h"
+#include "operators/bound_type.h"
+#include "operators/engine_gil.h"
+#include "operators/json_objects.h"
 #include "py_source.h"
 
 namespace easydata {

@@ -12,23 +12,24 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "arrow_exchange.h"
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_plan.h"
 #include "bound_stream.h"
-#include "bound_type.h"
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/shard_error.h"
 #include "easydata/source/source_stage.h"
-#include "engine_gil.h"
+#include "operators/arrow_exchange.h"
+#include "operators/bound_type.h"
+#include "operators/engine_gil.h"
+#include "operators/json_objects.h"
+#include "operators/python_stage.h"
+#include "operators/rows.h"
 #include "option_value.h"
 #include "py_source.h"
-#include "python_stage.h"
-#include "rows.h"
 
 namespace easydata {
 namespace {

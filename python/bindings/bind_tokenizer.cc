@@ -16,11 +16,11 @@
 #include <thread>
 #include <utility>
 
-#include "arrow_exchange.h"
 #include "bindings.h"
-#include "bound_type.h"
-#include "engine_gil.h"
-#include "huggingface_encoder.h"
+#include "operators/arrow_exchange.h"
+#include "operators/bound_type.h"
+#include "operators/engine_gil.h"
+#include "operators/huggingface_encoder.h"
 #include "tokenizers/decode/decode_stream.h"
 #include "tokenizers/decode/text_decoder.h"
 #include "tokenizers/postprocess/padding.h"

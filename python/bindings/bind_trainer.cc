@@ -13,8 +13,6 @@
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_plan.h"
-#include "bound_type.h"
-#include "call_borrowed.h"
 #include "cut_report.h"
 #include "easydata/chat/chat_renderer.h"
 #include "easydata/jinja/python_text.h"
@@ -23,10 +21,12 @@
 #include "easydata/stream/map_stage.h"
 #include "easydata/trainer/example_op.h"
 #include "easydata/transform/conform_columns.h"
-#include "engine_gil.h"
 #include "jinja_template.h"
-#include "refused_rows.h"
-#include "rows.h"
+#include "operators/bound_type.h"
+#include "operators/call_borrowed.h"
+#include "operators/engine_gil.h"
+#include "operators/refused_rows.h"
+#include "operators/rows.h"
 
 namespace easydata {
 namespace {

@@ -11,7 +11,7 @@
 #include "cut_report.h"
 #include "easydata/pipeline/tokenize_plan.h"
 #include "easydata/transform/column_op.h"
-#include "engine_gil.h"
+#include "operators/engine_gil.h"
 
 namespace easydata {
 namespace {

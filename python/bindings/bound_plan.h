@@ -5,8 +5,8 @@
 
 #include "bindings.h"
 #include "easydata/plan/logical_plan.h"
-#include "lending.h"
-#include "transform_step.h"
+#include "operators/lending.h"
+#include "operators/transform_step.h"
 
 namespace easydata {
 

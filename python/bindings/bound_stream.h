@@ -4,7 +4,7 @@
 
 #include "bindings.h"
 #include "easydata/stream/plan.h"
-#include "lending.h"
+#include "operators/lending.h"
 
 namespace easydata {
 

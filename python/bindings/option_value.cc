@@ -4,24 +4,6 @@
 #include "easydata/config/descriptor.h"
 
 namespace easydata {
-namespace {
-
-constexpr Py_ssize_t kLongestShown = 80;
-
-}  // namespace
-
-std::string ShownValue(nb::handle value) {
-  const std::string type = nb::cast<std::string>(nb::str(value.type().attr("__name__")));
-  PyObject* shown = PyObject_Repr(value.ptr());
-  if (shown == nullptr) {
-    PyErr_Clear();  // numbers of more than 4,300 digits have none
-    return "a value of type " + type;
-  }
-  const nb::str text = nb::steal<nb::str>(shown);
-  if (PyUnicode_GET_LENGTH(text.ptr()) <= kLongestShown) return text.c_str();
-  const nb::str cut = nb::steal<nb::str>(PyUnicode_Substring(text.ptr(), 0, kLongestShown));
-  return cut.c_str() + std::string("... (") + type + ")";
-}
 
 void RefuseType(const std::string& name, const char* wanted, nb::handle value) {
   throw nb::type_error((name + ": must be " + wanted + ", not " + ShownValue(value)).c_str());

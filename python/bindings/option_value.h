@@ -11,9 +11,6 @@
 
 namespace easydata {
 
-/// A Python value as errors show it: its repr, cut where it is long.
-std::string ShownValue(nb::handle value);
-
 /// Raises TypeError: "NAME: must be WANTED, not VALUE".
 [[noreturn]] void RefuseType(const std::string& name, const char* wanted, nb::handle value);
 

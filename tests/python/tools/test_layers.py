@@ -124,7 +124,19 @@ def test_modules_within_a_folder_have_namespaces_of_their_own(tmp_path: Path) ->
     assert "the names of this module belong into easydata::s3" in result.stdout
 
 
-@pytest.mark.parametrize("folder", ["python/bindings", "tests/cpp", "examples/cpp"])
+def test_operators_know_nothing_of_what_binds_them(tmp_path: Path) -> None:
+    for name in ("bindings/bind_a.h", "operators/a.h", "operators/b.cc"):
+        path = tmp_path / "python" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('#include "operators/a.h"\n')
+    assert run(tmp_path).returncode == 0
+    path.write_text('#include "bind_a.h"\n')
+    result = run(tmp_path)
+    assert result.returncode == 1
+    assert "python/operators/b.cc:1: 'bind_a.h': python/bindings binds operators" in result.stdout
+
+
+@pytest.mark.parametrize("folder", ["python/bindings", "python/operators", "tests/cpp"])
 def test_all_others_use_four_of_the_modules_that_reach_files(tmp_path: Path, folder: str) -> None:
     path = tmp_path / folder / "a.cc"
     path.parent.mkdir(parents=True)

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "operators/python_error.h"
+
+namespace easydata {
+
+/// Makes Python objects of JSON text, equal to those of json.loads. Keys that come again are one
+/// object.
+class JsonValues {
+ public:
+  JsonValues();
+  ~JsonValues();
+
+  /// A new reference, or null with the exception set that json.loads raises. Needs the GIL.
+  PyObject* Parse(std::string_view text);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace easydata

@@ -1,0 +1,97 @@
+#include "operators/python_rows.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+
+#include "easydata/source/json_rows.h"
+#include "operators/call_borrowed.h"
+#include "operators/python_stage.h"
+
+namespace easydata {
+namespace {
+
+class PythonRowsPlan : public plan::LogicalPlan {
+ public:
+  explicit PythonRowsPlan(PythonRowsOptions options) : options_(std::move(options)) {}
+
+  Result<StreamPlan> Make(const plan::Request& request) const override {
+    return MakeStream(request, options_.order);
+  }
+
+  Result<StreamPlan> MakeShuffled(const plan::Request& request,
+                                  const source::SourceShuffleOptions& order) const override {
+    if (options_.order.mode != source::SourceShuffle::kNone) return Make(request);
+    if (order.mode == source::SourceShuffle::kGrain) {
+      return Status::Invalid("shuffle(\"grain\") needs rows that can be read one by one, which ",
+                             options_.type_name, " does not offer; use \"rows\", or files");
+    }
+    return MakeStream(request, order);
+  }
+
+  bool CanSeek() const override { return options_.schema != nullptr; }
+
+  Result<std::optional<std::vector<std::string>>> FirstRowNames() const override {
+    if (options_.schema != nullptr || options_.order.mode != source::SourceShuffle::kNone) {
+      return LogicalPlan::FirstRowNames();
+    }
+    ARROW_ASSIGN_OR_RAISE(const auto shards, ShardNames());
+    using Names = std::optional<std::vector<std::string>>;
+    for (const std::string& shard : shards) {
+      ARROW_ASSIGN_OR_RAISE(Names names,
+                            CallBorrowed<Names>(options_.open, [&](const nb::object& open) {
+                              const nb::object rows = nb::iter(open(shard, 0));
+                              const nb::object row = nb::steal(PyIter_Next(rows.ptr()));
+                              if (!row.is_valid() && PyErr_Occurred()) throw nb::python_error();
+                              return row.is_valid() ? nb::object(nb::list(row)) : nb::none();
+                            }));
+      if (names.has_value()) return names;
+    }
+    return std::nullopt;
+  }
+
+ protected:
+  Result<std::shared_ptr<arrow::Schema>> Schema() const override {
+    if (options_.schema != nullptr) return options_.schema;
+    return source::JsonRowSchema(std::nullopt);
+  }
+
+ private:
+  Result<StreamPlan> MakeStream(const plan::Request& request,
+                                const source::SourceShuffleOptions& order) const {
+    auto source = std::make_shared<PythonSource>(options_.open);
+    if (request.shards.has_value()) {
+      source->shard_names = *request.shards;
+    } else {
+      ARROW_ASSIGN_OR_RAISE(source->shard_names, ShardNames());
+    }
+    source->columns = request.columns;
+    source->schema = options_.schema;
+    source->name = options_.name;
+    source->start_row = request.start_row;
+    if (source->shard_names.size() == 1) source->num_rows = options_.num_rows;
+    std::vector<PlanInput> inputs;
+    for (size_t i = 0; i < options_.inputs.size(); ++i) {
+      ARROW_ASSIGN_OR_RAISE(const StreamPlan input, options_.inputs[i]->Make({}));
+      inputs.push_back({"input[" + std::to_string(i) + "].", input.node});
+    }
+    return PythonStreamPlan(std::move(source), options_.description, order, std::move(inputs));
+  }
+
+  Result<std::vector<std::string>> ShardNames() const {
+    return CallBorrowed<std::vector<std::string>>(
+        options_.shard_names, [](const nb::object& names) { return nb::list(names()); });
+  }
+
+  const PythonRowsOptions options_;
+};
+
+}  // namespace
+
+plan::LogicalPlanPtr PythonRows(PythonRowsOptions options) {
+  return std::make_shared<PythonRowsPlan>(std::move(options));
+}
+
+}  // namespace easydata

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "easydata/stream/batch.h"
+#include "easydata/stream/columns.h"
+#include "operators/python_error.h"
+
+namespace easydata {
+
+/// Rows as plain Python dicts, and back. All of it needs the GIL.
+
+/// Makes dicts of a stream's batches; keeps what batches of one schema share.
+///
+/// Columns of JSON text come as json.loads makes them, the key left out where the slot is null;
+/// kRowColumn is the row itself, to which the other columns are added. Everything else equals
+/// pyarrow's to_pylist().
+class RowConverter {
+ public:
+  RowConverter();
+  ~RowConverter();
+
+  /// Dicts of rows `offset` .. `offset + length`.
+  nb::list Convert(const arrow::RecordBatch& rows, int64_t offset, int64_t length);
+
+  /// The same one by one, so that the memory of a row that the caller let go is used for the next
+  /// while it is in the cache: Start() makes Row(0) .. Row(length - 1) those rows until the next
+  /// Start() or Finish(). Row gives a new reference, or null with a Python exception set.
+  void Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length);
+  PyObject* Row(int64_t i);
+  void Finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+nb::list RowsToPython(const Batch& batch);
+
+/// Makes columns of dicts, a row at a time: utf8 for kText, list<int32> for kTokens, JSON text for
+/// kAny, the one column kRowColumn for all columns. numpy's scalars and arrays are taken as numbers
+/// and lists.
+class RowColumns {
+ public:
+  explicit RowColumns(const Columns& columns);
+  ~RowColumns();
+
+  /// Adds a row. TypeError, or Invalid, for what cannot be held, naming the column and the type:
+  /// the columns are of no more use then.
+  Status Append(nb::handle row);
+
+  /// Rows that were added since Finish().
+  int64_t num_rows() const;
+
+  /// The columns of these rows; the next row begins new ones.
+  Result<std::shared_ptr<arrow::RecordBatch>> Finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// {"name": "any" | "text" | "tokens"}, or None for all columns.
+Columns ColumnsFromPython(nb::handle columns);
+
+/// A value as JSON text, as json.dumps writes it (without ASCII escapes). TypeError where JSON
+/// cannot hold it.
+Status JsonTextOf(nb::handle value, std::string* out);
+
+/// What json.loads makes of `text`.
+nb::object JsonTextToPython(std::string_view text);
+
+}  // namespace easydata

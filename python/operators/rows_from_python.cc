@@ -1,0 +1,346 @@
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "easydata/json/json_column.h"
+#include "easydata/json/json_text.h"
+#include "easydata/source/json_rows.h"
+#include "operators/python_text.h"
+#include "operators/rows.h"
+
+namespace easydata {
+namespace {
+
+constexpr int kMaxRowDepth = 1000;
+
+std::string TypeName(PyObject* value) { return Py_TYPE(value)->tp_name; }
+
+void AppendInteger(long long number, std::string* out) {
+  char digits[24];
+  out->append(digits, std::to_chars(digits, std::end(digits), number).ptr);
+}
+
+/// As repr() has it: the fewest digits that read back as the number.
+void AppendFloatRepr(double number, std::string* out) {
+  char text[32];
+  const char* const end =
+      std::to_chars(text, std::end(text), number, std::chars_format::scientific).ptr;
+  // [-]d[.ddd]e±dd
+  const char* digits = text;
+  if (*digits == '-') out->push_back(*digits++);
+  const char* const e = std::find(digits, end, 'e');
+  int exponent = 0;
+  std::from_chars(e + (e[1] == '+' ? 2 : 1), end, exponent);
+  if (exponent < -4 || exponent >= 16) {
+    out->append(digits, end);
+    return;
+  }
+  const char* const rest = std::min(digits + 2, e);  // behind the point
+  const int more = static_cast<int>(e - rest);
+  if (exponent < 0) {
+    *out += "0.";
+    out->append(-exponent - 1, '0');
+    out->push_back(*digits);
+    out->append(rest, e);
+    return;
+  }
+  out->push_back(*digits);
+  out->append(rest, std::min(more, exponent));
+  out->append(std::max(exponent - more, 0), '0');
+  out->push_back('.');
+  if (more > exponent) {
+    out->append(rest + exponent, e);
+  } else {
+    out->push_back('0');
+  }
+}
+
+Status FetchError() {
+  nb::python_error error;
+  return PythonError(error);
+}
+
+/// A string with lone surrogates has no UTF-8: JSON writes them as escapes.
+Status AppendSurrogates(PyObject* text, std::string* out) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out->push_back('"');
+  const Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    const Py_UCS4 c = PyUnicode_READ_CHAR(text, i);
+    if (c >= 0xd800 && c < 0xe000) {
+      *out += "\\u";
+      for (int shift = 12; shift >= 0; shift -= 4) out->push_back(kHex[(c >> shift) & 15]);
+      continue;
+    }
+    nb::object one = nb::steal(PyUnicode_Substring(text, i, i + 1));
+    Py_ssize_t size;
+    const char* data = PyUnicode_AsUTF8AndSize(one.ptr(), &size);
+    if (data == nullptr) return FetchError();
+    std::string quoted;
+    json::AppendJsonString({data, static_cast<size_t>(size)}, &quoted);
+    out->append(quoted, 1, quoted.size() - 2);
+  }
+  out->push_back('"');
+  return Status::OK();
+}
+
+Status AppendString(PyObject* text, std::string* out) {
+  Py_ssize_t size;
+  const char* data = PyUnicode_AsUTF8AndSize(text, &size);
+  if (data == nullptr) {
+    PyErr_Clear();
+    return AppendSurrogates(text, out);
+  }
+  json::AppendJsonString({data, static_cast<size_t>(size)}, out);
+  return Status::OK();
+}
+
+Status AppendValue(PyObject* value, int depth, std::string* out);
+
+Status AppendObject(PyObject* dict, int depth, std::string* out) {
+  out->push_back('{');
+  PyObject *key, *item;
+  Py_ssize_t position = 0;
+  bool first = true;
+  while (PyDict_Next(dict, &position, &key, &item)) {
+    if (!PyUnicode_Check(key)) {
+      return Status::TypeError("a dict has a key of type ", TypeName(key),
+                               ", JSON has strings only");
+    }
+    if (!first) out->push_back(',');
+    first = false;
+    ARROW_RETURN_NOT_OK(AppendString(key, out));
+    out->push_back(':');
+    ARROW_RETURN_NOT_OK(AppendValue(item, depth + 1, out));
+  }
+  out->push_back('}');
+  return Status::OK();
+}
+
+Status AppendValue(PyObject* value, int depth, std::string* out) {
+  if (depth > kMaxRowDepth)
+    return Status::TypeError("a value is nested more than 1000 deep, or in itself");
+  if (value == Py_None) return out->append("null"), Status::OK();
+  if (value == Py_True) return out->append("true"), Status::OK();
+  if (value == Py_False) return out->append("false"), Status::OK();
+  if (PyUnicode_Check(value)) return AppendString(value, out);
+  if (PyLong_Check(value)) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow == 0) {
+      AppendInteger(number, out);
+      return Status::OK();
+    }
+    nb::object text = nb::steal(PyLong_Type.tp_repr(value));
+    if (!text.is_valid()) return FetchError();
+    *out += PyUnicode_AsUTF8(text.ptr());
+    return Status::OK();
+  }
+  if (PyFloat_Check(value)) {
+    const double number = PyFloat_AS_DOUBLE(value);
+    if (std::isnan(number)) return out->append("NaN"), Status::OK();
+    if (std::isinf(number)) return out->append(number > 0 ? "Infinity" : "-Infinity"), Status::OK();
+    AppendFloatRepr(number, out);
+    return Status::OK();
+  }
+  if (PyList_Check(value) || PyTuple_Check(value)) {
+    out->push_back('[');
+    const Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      if (i > 0) out->push_back(',');
+      ARROW_RETURN_NOT_OK(AppendValue(PySequence_Fast_GET_ITEM(value, i), depth + 1, out));
+    }
+    out->push_back(']');
+    return Status::OK();
+  }
+  if (PyDict_Check(value)) return AppendObject(value, depth, out);
+  // numpy's scalars and arrays, without importing numpy.
+  if (PyObject_HasAttrString(value, "dtype") && PyObject_HasAttrString(value, "tolist")) {
+    nb::object plain = nb::steal(PyObject_CallMethod(value, "tolist", nullptr));
+    if (!plain.is_valid()) return FetchError();
+    if (Py_TYPE(plain.ptr()) != Py_TYPE(value)) return AppendValue(plain.ptr(), depth + 1, out);
+  }
+  return Status::TypeError("JSON cannot hold a value of type ", TypeName(value));
+}
+
+Status WrongType(const std::string& column, PyObject* value, const char* expected) {
+  return Status::TypeError("field \"", column, "\" holds a value of type ", TypeName(value),
+                           ", expected ", expected);
+}
+
+Status AppendToken(const std::string& column, PyObject* item, arrow::Int32Builder* out) {
+  if (PyBool_Check(item) || !PyIndex_Check(item)) {
+    return WrongType(column, item, "whole numbers (token ids)");
+  }
+  const Py_ssize_t number = PyNumber_AsSsize_t(item, nullptr);
+  if (number == -1 && PyErr_Occurred()) return FetchError();
+  if (number < std::numeric_limits<int32_t>::min() ||
+      number > std::numeric_limits<int32_t>::max()) {
+    return Status::TypeError("field \"", column, "\" holds ", number,
+                             ", which is no 32-bit whole number (a token id)");
+  }
+  return out->Append(static_cast<int32_t>(number));
+}
+
+Status AppendTokens(const std::string& column, PyObject* value, arrow::ListBuilder* out) {
+  if (PyUnicode_Check(value) || PyBytes_Check(value) || PyDict_Check(value)) {
+    return WrongType(column, value, "a list of token ids");
+  }
+  nb::object plain;
+  if (!PyList_Check(value) && !PyTuple_Check(value)) {
+    plain = PyObject_HasAttrString(value, "tolist")
+                ? nb::steal(PyObject_CallMethod(value, "tolist", nullptr))
+                : nb::steal(PySequence_List(value));
+    if (!plain.is_valid() || !PyList_Check(plain.ptr())) {
+      PyErr_Clear();
+      return WrongType(column, value, "a list of token ids");
+    }
+    value = plain.ptr();
+  }
+  auto* items = static_cast<arrow::Int32Builder*>(out->value_builder());
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
+  ARROW_RETURN_NOT_OK(out->Append());
+  ARROW_RETURN_NOT_OK(items->Reserve(size));
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    ARROW_RETURN_NOT_OK(AppendToken(column, PySequence_Fast_GET_ITEM(value, i), items));
+  }
+  return Status::OK();
+}
+
+/// What is wrong with the value of a field.
+Status InField(std::string_view name, const Status& status) {
+  if (!status.IsTypeError()) return status;
+  return Status::TypeError("field \"", name, "\": ", status.message());
+}
+
+/// Appends a row as a JSON object, field by field, so that an error can name the field.
+Status AppendRow(PyObject* row, std::string* out) {
+  PyObject *key, *item;
+  Py_ssize_t position = 0;
+  out->push_back('{');
+  while (PyDict_Next(row, &position, &key, &item)) {
+    if (!PyUnicode_Check(key)) {
+      return Status::TypeError("a row has a key of type ", TypeName(key), ", expected str");
+    }
+    if (out->size() > 1) out->push_back(',');
+    ARROW_RETURN_NOT_OK(AppendString(key, out));
+    out->push_back(':');
+    const Status status = AppendValue(item, 0, out);
+    if (!status.ok()) return InField(nb::cast<std::string>(nb::str(key)), status);
+  }
+  out->push_back('}');
+  return Status::OK();
+}
+
+}  // namespace
+
+struct RowColumns::Impl {
+  struct Column {
+    ColumnRequest request;
+    nb::object key;
+    std::unique_ptr<arrow::StringBuilder> texts;
+    std::unique_ptr<arrow::ListBuilder> tokens;
+  };
+
+  std::shared_ptr<arrow::Schema> schema;
+  bool whole_rows;
+  std::vector<Column> columns;
+  int64_t num_rows = 0;
+  std::string json;
+
+  Status AppendTo(Column* column, PyObject* row) {
+    PyObject* value = PyDict_GetItemWithError(row, column->key.ptr());
+    if (value == nullptr && PyErr_Occurred()) return FetchError();
+    const std::string& name = column->request.name;
+    const bool is_missing = value == nullptr || value == Py_None;
+    switch (column->request.kind) {
+      case ColumnKind::kTokens:
+        return is_missing ? column->tokens->AppendNull()
+                          : AppendTokens(name, value, column->tokens.get());
+      case ColumnKind::kText:
+        return is_missing ? column->texts->AppendNull() : AppendText(name, value, column);
+      default:
+        if (value == nullptr) return column->texts->AppendNull();
+        json.clear();
+        if (const Status status = AppendValue(value, 0, &json); !status.ok()) {
+          return InField(name, status);
+        }
+        return column->texts->Append(json);
+    }
+  }
+
+  static Status AppendText(const std::string& name, PyObject* value, Column* column) {
+    if (!PyUnicode_Check(value)) return WrongType(name, value, "str");
+    Py_ssize_t size;
+    const char* data = PyUnicode_AsUTF8AndSize(value, &size);
+    if (data == nullptr) {
+      PyErr_Clear();
+      return Status::Invalid("field \"", name,
+                             "\" holds half of a surrogate pair, which is no character and has no "
+                             "UTF-8");
+    }
+    return column->texts->Append(data, static_cast<int32_t>(size));
+  }
+};
+
+RowColumns::RowColumns(const Columns& columns) : impl_(std::make_unique<Impl>()) {
+  impl_->schema = source::JsonRowSchema(columns);
+  impl_->whole_rows = !columns.has_value();
+  for (const ColumnRequest& request :
+       columns.value_or(std::vector<ColumnRequest>{{json::kRowColumn, ColumnKind::kAny}})) {
+    Impl::Column column{request, KeyToPython(request.name), nullptr, nullptr};
+    if (request.kind == ColumnKind::kTokens) {
+      column.tokens = std::make_unique<arrow::ListBuilder>(arrow::default_memory_pool(),
+                                                           std::make_shared<arrow::Int32Builder>());
+    } else {
+      column.texts = std::make_unique<arrow::StringBuilder>();
+    }
+    impl_->columns.push_back(std::move(column));
+  }
+}
+
+RowColumns::~RowColumns() = default;
+
+int64_t RowColumns::num_rows() const { return impl_->num_rows; }
+
+Status RowColumns::Append(nb::handle row) {
+  if (!PyDict_Check(row.ptr())) {
+    return Status::TypeError("a row is of type ", TypeName(row.ptr()), ", expected a dict");
+  }
+  if (impl_->whole_rows) {
+    impl_->json.clear();
+    ARROW_RETURN_NOT_OK(AppendRow(row.ptr(), &impl_->json));
+    ARROW_RETURN_NOT_OK(impl_->columns[0].texts->Append(impl_->json));
+  } else {
+    for (Impl::Column& column : impl_->columns) {
+      ARROW_RETURN_NOT_OK(impl_->AppendTo(&column, row.ptr()));
+    }
+  }
+  ++impl_->num_rows;
+  return Status::OK();
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> RowColumns::Finish() {
+  arrow::ArrayVector arrays;
+  for (Impl::Column& column : impl_->columns) {
+    std::shared_ptr<arrow::Array> array;
+    ARROW_RETURN_NOT_OK(column.tokens != nullptr ? column.tokens->Finish(&array)
+                                                 : column.texts->Finish(&array));
+    arrays.push_back(std::move(array));
+  }
+  return arrow::RecordBatch::Make(impl_->schema, std::exchange(impl_->num_rows, 0),
+                                  std::move(arrays));
+}
+
+Status JsonTextOf(nb::handle value, std::string* out) { return AppendValue(value.ptr(), 0, out); }
+
+}  // namespace easydata
