@@ -37,8 +37,8 @@ RANKS = (
     ("order",),
     ("source", "transform", "trainer", "mix", "pack", "sink"),
     ("loader", "verify"),
-    ("pipeline",),
     ("plan",),
+    ("configs",),
 )
 RANK = {module: rank for rank, modules in enumerate(RANKS) for module in modules}
 # What calls Python; bindings bind it, and what the engine has.
@@ -52,7 +52,7 @@ WITHIN = "fuzz"  # its targets feed a module's own parsers
 PARQUET_MODULES = ("source", "sink")
 TOKENIZERS = "tokenizers"
 TOKENIZERS_USE = ("base", "exec")
-TOKENIZERS_USERS = ("transform", "trainer", "pipeline")
+TOKENIZERS_USERS = ("transform", "trainer", "plan")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 # Calls that open, look at or walk files are for these; tests make files as they like.
 FILE_MODULES = ("base", "files", "outputs")

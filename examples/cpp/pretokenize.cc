@@ -27,7 +27,7 @@ easydata::Status Run(const std::string& tokenizer_path, const std::string& outpu
   // Tokenize in the task that reads and parses.
   transform::TokenizeOptions tokenize;
   tokenize.attention_mask = false;
-  ARROW_ASSIGN_OR_RAISE(plan, pipeline::TokenizePlan(plan, tokenizer, tokenize));
+  ARROW_ASSIGN_OR_RAISE(plan, plan::TokenizePlan(plan, tokenizer, tokenize));
 
   sink::WriteOptions write;
   write.output_path = output;

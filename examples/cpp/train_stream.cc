@@ -26,7 +26,7 @@ Result<StreamPlan> Documents(const std::string& file,
   ARROW_ASSIGN_OR_RAISE(StreamPlan plan, source::SourcePlan(source, read));
   transform::TokenizeOptions tokenize;
   tokenize.attention_mask = false;
-  return pipeline::TokenizePlan(plan, std::move(encoder), tokenize);
+  return plan::TokenizePlan(plan, std::move(encoder), tokenize);
 }
 
 // Three parts of code to one of prose for the first four steps, then as much of both, for ever.
@@ -49,12 +49,12 @@ Status Run(const std::string& tokenizer_path, const std::string& state_path, int
   ARROW_ASSIGN_OR_RAISE(auto code, Documents(code_path, tokenizer));
   ARROW_ASSIGN_OR_RAISE(auto prose, Documents(prose_path, tokenizer));
   ARROW_ASSIGN_OR_RAISE(auto mixed, Mixed(code, prose));
-  pipeline::PackedOptions pack;
+  plan::PackedOptions pack;
   pack.pack.seq_length = 16;
-  ARROW_ASSIGN_OR_RAISE(auto packed, pipeline::PackedPlan(mixed, pack));
-  pipeline::LoadOptions load;
+  ARROW_ASSIGN_OR_RAISE(auto packed, plan::PackedPlan(mixed, pack));
+  plan::LoadOptions load;
   load.loader.steps.batch_size = 4;
-  ARROW_ASSIGN_OR_RAISE(auto loader, pipeline::MakeLoader(packed, load));
+  ARROW_ASSIGN_OR_RAISE(auto loader, plan::MakeLoader(packed, load));
 
   if (std::ifstream saved(state_path); saved) {
     ARROW_RETURN_NOT_OK(loader->LoadState(nlohmann::json::parse(saved)));

@@ -5,7 +5,7 @@
 
 #include "bindings.h"
 #include "easydata/base/nearest_name.h"
-#include "easydata/pipeline/config_registry.h"
+#include "easydata/configs/config_registry.h"
 
 namespace easydata {
 namespace {
@@ -64,7 +64,7 @@ std::vector<std::pair<std::string, std::pair<std::string, std::string>>> Validat
     const std::string& name, const std::string& json) {
   using Kind = config::Problem::Kind;
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>> out;
-  for (const config::Problem& problem : Unwrap(pipeline::Validate(name, Parse(json)))) {
+  for (const config::Problem& problem : Unwrap(configs::Validate(name, Parse(json)))) {
     const char* kind = problem.kind == Kind::kStructure ? "structure"
                        : problem.kind == Kind::kValue   ? "value"
                        : problem.kind == Kind::kAdvice  ? "advice"
@@ -78,21 +78,21 @@ std::vector<std::pair<std::string, std::pair<std::string, std::string>>> Validat
 
 void BindConfig(nb::module_& m) {
   m.def(
-      "config_descriptors", [] { return Described(pipeline::AllConfigs()); },
+      "config_descriptors", [] { return Described(configs::AllConfigs()); },
       "Every config and its options, as JSON.");
   m.def(
-      "option_descriptors", [] { return Described(pipeline::AllOptions()); },
+      "option_descriptors", [] { return Described(configs::AllOptions()); },
       "The options of what is made without a config, as JSON.");
   m.def("validate_config", &ValidateConfig, nb::arg("name"), nb::arg("json"),
         "Everything that is wrong with a config given as JSON: [(kind, (path, sentence))].");
   m.def(
       "config_hash",
       [](const std::string& name, const std::string& json) {
-        return Unwrap(pipeline::ConfigHash(name, Parse(json)));
+        return Unwrap(configs::ConfigHash(name, Parse(json)));
       },
       nb::arg("name"), nb::arg("json"),
       "16 hexadecimal digits that are equal for configs that say the same.");
-  m.def("config_reference", &pipeline::ReferencePage,
+  m.def("config_reference", &configs::ReferencePage,
         "The reference page of all configs, in Markdown.");
   m.def(
       "suggestion",

@@ -16,7 +16,7 @@
 #include "bound_stream.h"
 #include "easydata/base/hash.h"
 #include "easydata/loader/loader.h"
-#include "easydata/pipeline/load_plan.h"
+#include "easydata/plan/load_plan.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
@@ -318,18 +318,18 @@ std::map<std::string, loader::PadSpec> PaddingFromPython(nb::handle padding) {
 }  // namespace
 
 void BindLoader(nb::module_& m) {
-  BindOptions<pipeline::LoadOptions>(m);
+  BindOptions<plan::LoadOptions>(m);
   BindOwner<PyLoader>(m, "Loader", "Hands out a stream in steps; see easydata.AsyncDataLoader.")
       .def(
           "__init__",
-          [](PyLoader* self, const Stream& stream, pipeline::LoadOptions options,
-             nb::handle padding, bool padding_may_miss, std::optional<int64_t> pad_token_id) {
+          [](PyLoader* self, const Stream& stream, plan::LoadOptions options, nb::handle padding,
+             bool padding_may_miss, std::optional<int64_t> pad_token_id) {
             loader::PadOptions& pad = options.loader.steps.padding;
             pad.columns = PaddingFromPython(padding);
             pad.may_miss = padding_may_miss;
             pad.pad_token_id = pad_token_id;
-            new (self) PyLoader(Unwrap(pipeline::MakeLoader(stream.plan, std::move(options))),
-                                stream.owned);
+            new (self)
+                PyLoader(Unwrap(plan::MakeLoader(stream.plan, std::move(options))), stream.owned);
           },
           nb::arg("stream"), nb::arg("options"), nb::arg("padding").none() = nb::none(),
           nb::arg("padding_may_miss") = false, nb::arg("pad_token_id") = nb::none(),

@@ -10,7 +10,7 @@
 #include "bound_stream.h"
 #include "easydata/pack/document_packer.h"
 #include "easydata/pack/packing_strategy.h"
-#include "easydata/pipeline/packed_plan.h"
+#include "easydata/plan/packed_plan.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 
@@ -35,21 +35,21 @@ nb::list RowsOut(const std::vector<Batch>& rows) {
 }  // namespace
 
 void BindPack(nb::module_& m) {
-  BindOptions<pipeline::PackedOptions>(m)
+  BindOptions<plan::PackedOptions>(m)
       .def_prop_ro("eos_token_id",
-                   [](const pipeline::PackedOptions& self) { return self.pack.eos_token_id; })
+                   [](const plan::PackedOptions& self) { return self.pack.eos_token_id; })
       .def_prop_ro("seq_length",
-                   [](const pipeline::PackedOptions& self) { return self.pack.seq_length; })
+                   [](const plan::PackedOptions& self) { return self.pack.seq_length; })
       .def_prop_ro("token_fields",
-                   [](const pipeline::PackedOptions& self) { return self.pack.token_fields; });
+                   [](const plan::PackedOptions& self) { return self.pack.token_fields; });
   m.def(
       "pack",
-      [](const Stream& stream, pipeline::PackedOptions options,
-         std::vector<std::string> token_fields, bool grain_numbers) {
+      [](const Stream& stream, plan::PackedOptions options, std::vector<std::string> token_fields,
+         bool grain_numbers) {
         options.pack.token_fields = std::move(token_fields);
         pack::PackWiring wiring;
         wiring.grain_numbers = grain_numbers;
-        return Stream{Unwrap(pipeline::PackedPlan(stream.plan, options, wiring)), stream.owned};
+        return Stream{Unwrap(plan::PackedPlan(stream.plan, options, wiring)), stream.owned};
       },
       nb::arg("stream"), nb::arg("options"), nb::arg("token_fields"),
       nb::arg("grain_numbers") = false,

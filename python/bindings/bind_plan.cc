@@ -336,7 +336,7 @@ void BindPlan(nb::module_& m) {
   m.def("mixed_rows", &MixedRows, nb::arg("inputs"), nb::arg("options"), "Rows of several plans.");
   m.def(
       "packed_rows",
-      [](const BoundPlan& input, const pipeline::PackedOptions& options) {
+      [](const BoundPlan& input, const plan::PackedOptions& options) {
         return BoundPlan(plan::Packed(input.plan, options), input.owned);
       },
       nb::arg("input"), nb::arg("options"), "Lists of tokens packed into rows of one length.");

@@ -17,7 +17,7 @@
 #include "easydata/chat/chat_renderer.h"
 #include "easydata/jinja/python_text.h"
 #include "easydata/json/json_column.h"
-#include "easydata/pipeline/example_plan.h"
+#include "easydata/plan/example_plan.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/trainer/example_op.h"
 #include "easydata/transform/conform_columns.h"
@@ -213,7 +213,7 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
        quarantine_path, columns = step.columns, tell = TellFromPython(std::move(report), &owned),
        warn = ReportFromPython(std::move(warn), &owned)](
           const StreamPlan& upstream, const Columns& output) -> Result<std::optional<StreamPlan>> {
-    StreamPlan plan = pipeline::ExamplePlan(upstream, maker, context, options, template_hash, tell);
+    StreamPlan plan = plan::ExamplePlan(upstream, maker, context, options, template_hash, tell);
     if (refuses) plan = TakeRefusedOut(std::move(plan), quarantine_path, warn);
     if (!output.has_value()) return plan;
     return MapPlan(plan, transform::ConformColumns(*output, columns));

@@ -9,7 +9,7 @@
 #include "bindings.h"
 #include "bound_stream.h"
 #include "cut_report.h"
-#include "easydata/pipeline/tokenize_plan.h"
+#include "easydata/plan/tokenize_plan.h"
 #include "easydata/transform/column_op.h"
 #include "operators/engine_gil.h"
 
@@ -21,16 +21,16 @@ Stream TokenizeStream(const Stream& stream, nb::handle_t<tokenizers::TextEncoder
   const auto options = OptionsFromPython<transform::TokenizeOptions>(given);
   Owned owned = stream.owned;
   auto tell = TellFromPython(std::move(report), &owned);
-  return {Unwrap(pipeline::TokenizePlan(stream.plan, SharedArgument(encoder), options,
-                                        std::move(tell))),
-          std::move(owned)};
+  return {
+      Unwrap(plan::TokenizePlan(stream.plan, SharedArgument(encoder), options, std::move(tell))),
+      std::move(owned)};
 }
 
 }  // namespace
 
-pipeline::CutCallback TellFromPython(nb::object report, Owned* owned) {
+plan::CutCallback TellFromPython(nb::object report, Owned* owned) {
   if (report.is_none()) return nullptr;
-  return [report = owned->Lend(std::move(report))](const pipeline::CutReport& cuts) -> Status {
+  return [report = owned->Lend(std::move(report))](const plan::CutReport& cuts) -> Status {
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
     const nb::object tell = report.Get();

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "easydata/pipeline/concat_plan.h"
+#include "easydata/plan/concat_plan.h"
 
 namespace easydata::plan {
 namespace {
@@ -42,8 +42,7 @@ class ConcatenatedPlan : public LogicalPlan {
       ARROW_ASSIGN_OR_RAISE(part.plan, inputs_[asked[begin]->input]->Make(of_part));
       parts.push_back(std::move(part));
     }
-    ARROW_ASSIGN_OR_RAISE(auto joined,
-                          pipeline::ConcatInCommonColumns(std::move(parts), request.columns));
+    ARROW_ASSIGN_OR_RAISE(auto joined, ConcatInCommonColumns(std::move(parts), request.columns));
     return joined.has_value() ? std::move(*joined) : rows_->Make(request);
   }
 

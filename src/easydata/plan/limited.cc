@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "easydata/pipeline/concat_plan.h"
-#include "easydata/pipeline/limit_plan.h"
+#include "easydata/plan/concat_plan.h"
+#include "easydata/plan/limit_plan.h"
 
 namespace easydata::plan {
 namespace {
@@ -23,7 +23,7 @@ class LimitedPlan : public LogicalPlan {
       Request of_all = request;
       of_all.shards.reset();
       ARROW_ASSIGN_OR_RAISE(const StreamPlan all, input_->Make(of_all));
-      return pipeline::LimitPlan(all, max_rows_);
+      return LimitPlan(all, max_rows_);
     }
     std::vector<source::ConcatPart> parts;
     for (const std::string& shard : *request.shards) {
@@ -31,12 +31,11 @@ class LimitedPlan : public LogicalPlan {
       of_shard.shards = {shard};
       ARROW_ASSIGN_OR_RAISE(const StreamPlan all, input_->Make(of_shard));
       ARROW_ASSIGN_OR_RAISE(const int64_t rows, rows_within_(shard));
-      ARROW_ASSIGN_OR_RAISE(StreamPlan limited, pipeline::LimitPlan(all, rows));
+      ARROW_ASSIGN_OR_RAISE(StreamPlan limited, LimitPlan(all, rows));
       parts.push_back({std::move(limited), {}});
     }
     if (parts.size() == 1) return std::move(parts.front().plan);
-    ARROW_ASSIGN_OR_RAISE(auto joined,
-                          pipeline::ConcatInCommonColumns(std::move(parts), request.columns));
+    ARROW_ASSIGN_OR_RAISE(auto joined, ConcatInCommonColumns(std::move(parts), request.columns));
     return joined.has_value() ? std::move(*joined) : rows_->Make(request);
   }
 

@@ -87,8 +87,8 @@ mix::MixOptions MixOf(const std::vector<std::string>& names) {
   return options;
 }
 
-pipeline::PackedOptions PackOf(int64_t seq_length) {
-  pipeline::PackedOptions options;
+PackedOptions PackOf(int64_t seq_length) {
+  PackedOptions options;
   options.pack.seq_length = seq_length;
   return options;
 }

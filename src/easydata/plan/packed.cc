@@ -10,12 +10,12 @@ namespace {
 
 class PackedRowsPlan : public LogicalPlan {
  public:
-  PackedRowsPlan(LogicalPlanPtr input, pipeline::PackedOptions options)
+  PackedRowsPlan(LogicalPlanPtr input, PackedOptions options)
       : input_(std::move(input)), options_(std::move(options)) {}
 
   Result<StreamPlan> Make(const Request& request) const override {
     ARROW_RETURN_NOT_OK(CheckOnlyShard(request, kPackedShard, "packed rows"));
-    pipeline::PackedOptions options = options_;
+    PackedOptions options = options_;
     ARROW_ASSIGN_OR_RAISE(options.pack.token_fields, TokenFields());
     Request documents;
     documents.columns.emplace();
@@ -28,7 +28,7 @@ class PackedRowsPlan : public LogicalPlan {
     }
     documents.whole_documents = pack::SplitsDocuments(options.pack);
     ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, input_->Make(documents));
-    return pipeline::PackedPlan(plan, options);
+    return PackedPlan(plan, options);
   }
 
  private:
@@ -43,12 +43,12 @@ class PackedRowsPlan : public LogicalPlan {
   }
 
   const LogicalPlanPtr input_;
-  const pipeline::PackedOptions options_;
+  const PackedOptions options_;
 };
 
 }  // namespace
 
-LogicalPlanPtr Packed(LogicalPlanPtr input, pipeline::PackedOptions options) {
+LogicalPlanPtr Packed(LogicalPlanPtr input, PackedOptions options) {
   return std::make_shared<PackedRowsPlan>(std::move(input), std::move(options));
 }
 

@@ -18,7 +18,7 @@ const ColumnRequest* Find(const Columns& columns, const std::string& name) {
 class TokenizedPlan : public LogicalPlan {
  public:
   TokenizedPlan(LogicalPlanPtr texts, std::shared_ptr<const tokenizers::TextEncoder> encoder,
-                TokenizedOptions options, pipeline::CutCallback on_cuts)
+                TokenizedOptions options, CutCallback on_cuts)
       : texts_(std::move(texts)),
         encoder_(std::move(encoder)),
         options_(std::move(options)),
@@ -42,8 +42,7 @@ class TokenizedPlan : public LogicalPlan {
     if (!all && Find(request.columns, "attention_mask") == nullptr) tokenize.attention_mask = false;
     if (request.whole_documents && options_.may_be_whole) tokenize.encode.max_length = 0;
     ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, texts_->Make(texts));
-    ARROW_ASSIGN_OR_RAISE(StreamPlan tokens,
-                          pipeline::TokenizePlan(plan, encoder_, tokenize, on_cuts_));
+    ARROW_ASSIGN_OR_RAISE(StreamPlan tokens, TokenizePlan(plan, encoder_, tokenize, on_cuts_));
     if (all) return tokens;
     return MapPlan(tokens, transform::ConformColumns(*request.columns));
   }
@@ -54,14 +53,14 @@ class TokenizedPlan : public LogicalPlan {
   const LogicalPlanPtr texts_;
   const std::shared_ptr<const tokenizers::TextEncoder> encoder_;
   const TokenizedOptions options_;
-  const pipeline::CutCallback on_cuts_;
+  const CutCallback on_cuts_;
 };
 
 }  // namespace
 
 LogicalPlanPtr Tokenized(LogicalPlanPtr texts,
                          std::shared_ptr<const tokenizers::TextEncoder> encoder,
-                         TokenizedOptions options, pipeline::CutCallback on_cuts) {
+                         TokenizedOptions options, CutCallback on_cuts) {
   return std::make_shared<TokenizedPlan>(std::move(texts), std::move(encoder), std::move(options),
                                          std::move(on_cuts));
 }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "easydata/pipeline/tokenize_plan.h"
 #include "easydata/plan/logical_plan.h"
+#include "easydata/plan/tokenize_plan.h"
 
 namespace easydata::plan {
 
@@ -21,6 +21,6 @@ struct TokenizedOptions {
 /// Tokenizes the texts in a column of `texts`.
 LogicalPlanPtr Tokenized(LogicalPlanPtr texts,
                          std::shared_ptr<const tokenizers::TextEncoder> encoder,
-                         TokenizedOptions options, pipeline::CutCallback on_cuts);
+                         TokenizedOptions options, CutCallback on_cuts);
 
 }  // namespace easydata::plan

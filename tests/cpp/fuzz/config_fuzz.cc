@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "easydata/pipeline/config_registry.h"
+#include "easydata/configs/config_registry.h"
 
 namespace easydata::config {
 namespace {
@@ -32,28 +32,27 @@ bool IsSound(const Problems& problems) {
 
 void Check(const uint8_t* data, size_t size) {
   if (size < 1) return;
-  const ConfigDescriptor& config = pipeline::AllConfigs()[data[0] % pipeline::AllConfigs().size()];
+  const ConfigDescriptor& config = configs::AllConfigs()[data[0] % configs::AllConfigs().size()];
   const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
   const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return;
 
-  const Problems problems = pipeline::Validate(config.name, json).ValueOrDie();
+  const Problems problems = configs::Validate(config.name, json).ValueOrDie();
   for (const Problem& problem : problems) {
     if (problem.text.empty()) Fail(config, "a problem without a sentence at", problem.path);
     // Python's messages are Unicode.
     if (!IsUtf8(problem.ToString())) Fail(config, "not UTF-8", problem.ToString());
   }
-  const auto hash = pipeline::ConfigHash(config.name, json);
+  const auto hash = configs::ConfigHash(config.name, json);
   if (hash.ok() != IsSound(problems)) Fail(config, "sound or not", hash.status().ToString());
   if (!hash.ok()) return;
 
   const Json whole = config.normalize(json);
-  if (!IsSound(pipeline::Validate(config.name, whole).ValueOrDie())) {
+  if (!IsSound(configs::Validate(config.name, whole).ValueOrDie())) {
     Fail(config, "with its defaults it is refused", whole.dump());
   }
   if (config.normalize(whole) != whole) Fail(config, "its defaults change it again", whole.dump());
-  if (*pipeline::ConfigHash(config.name, whole) != *hash)
-    Fail(config, "another hash", whole.dump());
+  if (*configs::ConfigHash(config.name, whole) != *hash) Fail(config, "another hash", whole.dump());
 }
 
 }  // namespace

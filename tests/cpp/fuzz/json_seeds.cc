@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "easydata/pipeline/config_registry.h"
+#include "easydata/configs/config_registry.h"
 
 namespace {
 
 using easydata::config::ConfigDescriptor;
 using easydata::config::FieldDescriptor;
 using easydata::config::Json;
-using easydata::pipeline::AllConfigs;
+using easydata::configs::AllConfigs;
 
 void Write(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;

@@ -10,7 +10,7 @@
 #include "easydata/config/descriptor.h"
 #include "easydata/transform/tokenize_op.h"
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 
 /// Tokens kept of a document, where no option says how many and no packer splits it.
 inline constexpr int64_t kDefaultMaxLength = 2048;
@@ -36,4 +36,4 @@ struct TokenizerConfig {
   static config::FieldList Fields();
 };
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

@@ -1,8 +1,8 @@
 #include <sstream>
 
-#include "easydata/pipeline/config_registry.h"
+#include "easydata/configs/config_registry.h"
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 namespace {
 
 std::string Cell(std::string text) {
@@ -55,4 +55,4 @@ std::string ReferencePage() {
   return out.str();
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

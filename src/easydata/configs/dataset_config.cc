@@ -1,11 +1,11 @@
-#include "easydata/pipeline/dataset_config.h"
+#include "easydata/configs/dataset_config.h"
 
 #include <algorithm>
 
 #include "easydata/files/address.h"
 #include "easydata/storage/storage.h"
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 
 namespace {
 
@@ -223,4 +223,4 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
   }
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

@@ -5,12 +5,13 @@
 
 #include "easydata/config/descriptor.h"
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 
 /// All configs; one that is an option of another comes before it.
 const std::vector<config::ConfigDescriptor>& AllConfigs();
 
-/// The options of objects without a config, such as PackedOptions; not part of the reference page.
+/// The options of objects without a config, such as plan::PackedOptions; not part of the reference
+/// page.
 const std::vector<config::ConfigDescriptor>& AllOptions();
 
 /// Finds the config of that name; KeyError, with the nearest one, when there is none.
@@ -25,4 +26,4 @@ Result<std::string> ConfigHash(const std::string& name, const config::Json& json
 /// The reference page of all configs, in Markdown.
 std::string ReferencePage();
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

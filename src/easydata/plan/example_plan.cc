@@ -1,11 +1,11 @@
-#include "easydata/pipeline/example_plan.h"
+#include "easydata/plan/example_plan.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "easydata/stream/map_stage.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 
 StreamPlan ExamplePlan(const StreamPlan& upstream,
                        std::shared_ptr<const trainer::ExampleMaker> maker,
@@ -23,4 +23,4 @@ StreamPlan ExamplePlan(const StreamPlan& upstream,
   return WithCutNotices(MapPlan(upstream, std::move(op), std::move(node)), std::move(on_cuts));
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

@@ -8,7 +8,7 @@
 #include "easydata/loader/loader.h"
 #include "easydata/stream/plan.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 
 /// The options for loading a stream.
 struct LoadOptions {
@@ -39,4 +39,4 @@ struct LoadOptions {
 /// shuffle of balanced ones.
 Result<std::unique_ptr<loader::Loader>> MakeLoader(StreamPlan plan, LoadOptions options);
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

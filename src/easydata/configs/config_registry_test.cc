@@ -1,11 +1,11 @@
-#include "easydata/pipeline/config_registry.h"
+#include "easydata/configs/config_registry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST(ReferencePage, HasEveryOption) {
 }
 
 }  // namespace
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

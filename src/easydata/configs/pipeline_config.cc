@@ -1,4 +1,4 @@
-#include "easydata/pipeline/pipeline_config.h"
+#include "easydata/configs/pipeline_config.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "easydata/base/nearest_name.h"
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 namespace {
 
 std::vector<std::string> KeysOf(const config::Named<double>& weights) {
@@ -162,4 +162,4 @@ void PipelineConfig::Check(const std::string& path, config::Problems* problems) 
   }
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

@@ -6,7 +6,7 @@
 #include "easydata/pack/pack_options.h"
 #include "easydata/stream/plan.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 
 /// The options for packing documents, and for shuffling and balancing the rows.
 struct PackedOptions {
@@ -40,4 +40,4 @@ struct PackedOptions {
 Result<StreamPlan> PackedPlan(const StreamPlan& upstream, const PackedOptions& options,
                               pack::PackWiring wiring = {});
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

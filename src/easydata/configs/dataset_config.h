@@ -6,15 +6,15 @@
 #include <variant>
 #include <vector>
 
+#include "easydata/configs/tokenizer_config.h"
+#include "easydata/configs/transform_choice.h"
 #include "easydata/files/file_info.h"
-#include "easydata/pipeline/tokenizer_config.h"
-#include "easydata/pipeline/transform_choice.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/source/data_formats.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/source_stage.h"
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 
 /// A tokenizer by name or path, with its options, or as an object (Python only).
 using AnyTokenizer = std::variant<std::string, TokenizerConfig, config::LiveObject>;
@@ -71,4 +71,4 @@ void CheckReadLocation(const std::string& value, const std::string& path,
 void CheckWrittenLocation(const std::string& value, const std::string& path,
                           config::Problems* problems);
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

@@ -1,4 +1,4 @@
-#include "easydata/pipeline/packed_plan.h"
+#include "easydata/plan/packed_plan.h"
 
 #include <limits>
 
@@ -8,7 +8,7 @@
 #include "easydata/pack/pack_stage.h"
 #include "easydata/pack/packing_strategy.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 namespace {
 
 // Rows of a shuffle window, by the unit of shuffle_buffer_factor.
@@ -77,4 +77,4 @@ Result<StreamPlan> PackedPlan(const StreamPlan& upstream, const PackedOptions& o
   return options.balance_groups > 1 ? pack::BalancePlan(plan, options.balance_groups) : plan;
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

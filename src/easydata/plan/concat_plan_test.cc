@@ -1,4 +1,4 @@
-#include "easydata/pipeline/concat_plan.h"
+#include "easydata/plan/concat_plan.h"
 
 #include <arrow/array.h>
 #include <arrow/json/from_string.h>
@@ -17,7 +17,7 @@
 #include "easydata/json/json_text.h"
 #include "easydata/stream/memory_stage.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 namespace {
 
 using SchemaPtr = std::shared_ptr<arrow::Schema>;
@@ -162,4 +162,4 @@ TEST(ConcatPlanTest, WhatJsonHasNotIsNotWrittenAsJson) {
 }
 
 }  // namespace
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

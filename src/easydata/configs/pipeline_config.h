@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "easydata/pipeline/stage_configs.h"
+#include "easydata/configs/stage_configs.h"
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 
 struct PipelineConfig {
   static constexpr const char* kName = "PipelineConfig";
@@ -36,4 +36,4 @@ struct PipelineConfig {
   std::vector<std::string> dataset_names() const;
 };
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

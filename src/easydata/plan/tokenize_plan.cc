@@ -1,4 +1,4 @@
-#include "easydata/pipeline/tokenize_plan.h"
+#include "easydata/plan/tokenize_plan.h"
 
 #include <atomic>
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 #include "easydata/stream/forwarding_stage.h"
 #include "easydata/stream/map_stage.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 namespace {
 
 /// Which of a plan's cuts were reported already.
@@ -85,4 +85,4 @@ StreamPlan WithCutNotices(StreamPlan plan, CutCallback on_cuts) {
   return plan;
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

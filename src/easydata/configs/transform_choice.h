@@ -5,7 +5,7 @@
 
 #include "easydata/config/descriptor.h"
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 
 /// What makes the rows of a dataset: a transform of ours by name ("sft"), or by name with options
 /// ({name: sft, max_length: 1024}), a callable by its import path, or an object (Python only).
@@ -17,4 +17,4 @@ using TransformChoice = std::variant<std::string, config::LiveObject, config::Ca
 void CheckTransform(const TransformChoice& choice, const std::string& path,
                     config::Problems* problems);
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

@@ -12,13 +12,13 @@
 
 #include "easydata/mix/mix_stage.h"
 #include "easydata/order/repeat_stage.h"
-#include "easydata/pipeline/limit_plan.h"
-#include "easydata/pipeline/load_plan.h"
-#include "easydata/pipeline/packed_plan.h"
+#include "easydata/plan/limit_plan.h"
+#include "easydata/plan/load_plan.h"
+#include "easydata/plan/packed_plan.h"
 #include "easydata/stream/memory_stage.h"
 #include "easydata/transform/column_op.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 namespace {
 
 using testing::HasSubstr;
@@ -45,7 +45,7 @@ StreamPlan Documents(const std::vector<int>& lengths, int32_t token = 7) {
   return plan;
 }
 
-StreamPlan MixOf(const std::vector<StreamPlan>& sources, mix::StopStrategy stop,
+StreamPlan FactsMix(const std::vector<StreamPlan>& sources, mix::StopStrategy stop,
                  std::vector<double> weights = {}) {
   mix::MixOptions options;
   for (size_t i = 0; i < sources.size(); ++i) options.names.push_back(std::string(1, 'a' + i));
@@ -68,11 +68,11 @@ PackedOptions Packing() {
 
 TEST(PlanFactsTest, WhetherAMixEndsGoesByItsSources) {
   const StreamPlan finite = Documents({1, 2});
-  const StreamPlan endless = MixOf({finite}, mix::StopStrategy::kRestart);
+  const StreamPlan endless = FactsMix({finite}, mix::StopStrategy::kRestart);
   EXPECT_TRUE(endless.facts().is_endless());
   EXPECT_THAT(endless.facts().why_endless, HasSubstr("stop_strategy"));
   const auto of = [&](mix::StopStrategy stop, std::vector<double> weights = {}) {
-    return MixOf({finite, endless}, stop, std::move(weights)).facts().finitude;
+    return FactsMix({finite, endless}, stop, std::move(weights)).facts().finitude;
   };
   EXPECT_EQ(of(mix::StopStrategy::kFirstExhausted), Finitude::kFinite);
   EXPECT_EQ(of(mix::StopStrategy::kAllExhausted), Finitude::kEndless);
@@ -83,7 +83,7 @@ TEST(PlanFactsTest, WhetherAMixEndsGoesByItsSources) {
 }
 
 TEST(PlanFactsTest, ALimitEnds) {
-  const StreamPlan endless = MixOf({Documents({1})}, mix::StopStrategy::kRestart);
+  const StreamPlan endless = FactsMix({Documents({1})}, mix::StopStrategy::kRestart);
   const StreamPlan limited = LimitPlan(endless, 5).ValueOrDie();
   EXPECT_EQ(limited.facts().finitude, Finitude::kFinite);
   EXPECT_TRUE(WorkOnColumn(endless, "select", "input_ids").facts().is_endless());
@@ -161,4 +161,4 @@ TEST(PlanFactsTest, AMixInsideAMixCannotCountSteps) {
 }
 
 }  // namespace
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

@@ -1,4 +1,4 @@
-#include "easydata/pipeline/transform_choice.h"
+#include "easydata/configs/transform_choice.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "easydata/base/nearest_name.h"
 #include "easydata/trainer/example_options.h"
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 namespace {
 
 using config::Json;
@@ -113,4 +113,4 @@ void CheckTransform(const TransformChoice& choice, const std::string& path, Prob
                            "; others by import path, \"package.module:name\""});
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

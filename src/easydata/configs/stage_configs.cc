@@ -1,10 +1,10 @@
-#include "easydata/pipeline/stage_configs.h"
+#include "easydata/configs/stage_configs.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 namespace {
 
 void CheckWeights(const config::Named<double>& weights, const std::string& path,
@@ -187,9 +187,9 @@ config::FieldList PackStageConfig::Fields() {
                .AtMost(2147483647)
                .Differs("a pipeline can ask the tokenizer"),
        },
-       config::FieldsOf(&C::options, {config::Field{"shuffle_packed", &PackedOptions::shuffle,
-                                                    PackedOptions::kShuffleText}}),
-       config::FieldsOf(&C::options, PackedOptions::StageFields("shuffle_packed"))});
+       config::FieldsOf(&C::options, {config::Field{"shuffle_packed", &plan::PackedOptions::shuffle,
+                                                    plan::PackedOptions::kShuffleText}}),
+       config::FieldsOf(&C::options, plan::PackedOptions::StageFields("shuffle_packed"))});
 }
 
 config::FieldList LoadStageConfig::Fields() {
@@ -359,4 +359,4 @@ void SaveStageConfig::Check(const std::string& path, config::Problems* problems)
   options.Check(path, problems);
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

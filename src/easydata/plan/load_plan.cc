@@ -1,4 +1,4 @@
-#include "easydata/pipeline/load_plan.h"
+#include "easydata/plan/load_plan.h"
 
 #include <limits>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/pack/balance_stage.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 namespace {
 
 /// Invalid where rows are not balanced for the loader's steps.
@@ -33,7 +33,7 @@ Status CheckBalance(const StreamPlan& plan, const LoadOptions& options) {
   return Status::OK();
 }
 
-Result<StreamPlan> Shuffled(const StreamPlan& plan, const LoadOptions& options) {
+Result<StreamPlan> WithRowsShuffled(const StreamPlan& plan, const LoadOptions& options) {
   if (!options.shuffle_buffer_size.has_value()) return plan;
   order::WindowShuffleOptions shuffle;
   shuffle.rows = *options.shuffle_buffer_size;
@@ -126,9 +126,9 @@ Result<std::unique_ptr<loader::Loader>> MakeLoader(StreamPlan plan, LoadOptions 
   ARROW_RETURN_NOT_OK(config::CheckOptions(options));
   ARROW_RETURN_NOT_OK(loader::Loader::Check(plan, options.loader));
   ARROW_RETURN_NOT_OK(CheckBalance(plan, options));
-  ARROW_ASSIGN_OR_RAISE(plan, Shuffled(plan, options));
+  ARROW_ASSIGN_OR_RAISE(plan, WithRowsShuffled(plan, options));
   ARROW_ASSIGN_OR_RAISE(plan, Bucketed(std::move(plan), &options));
   return loader::Loader::Make(std::move(plan), std::move(options.loader));
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

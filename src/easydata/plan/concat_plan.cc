@@ -1,4 +1,4 @@
-#include "easydata/pipeline/concat_plan.h"
+#include "easydata/plan/concat_plan.h"
 
 #include <arrow/type.h>
 
@@ -13,7 +13,7 @@
 #include "easydata/transform/cast_columns.h"
 #include "easydata/transform/conform_columns.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 namespace {
 
 using SchemaPtr = std::shared_ptr<arrow::Schema>;
@@ -83,4 +83,4 @@ Result<std::optional<StreamPlan>> ConcatInCommonColumns(std::vector<source::Conc
   return source::ConcatPlan(std::move(parts));
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

@@ -1,4 +1,4 @@
-#include "easydata/pipeline/limit_plan.h"
+#include "easydata/plan/limit_plan.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/transform/limit_stage.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 
 Result<StreamPlan> LimitPlan(const StreamPlan& upstream, int64_t max_rows) {
   if (max_rows < 0) return Status::Invalid("max_rows must not be negative, got ", max_rows);
@@ -35,4 +35,4 @@ Result<StreamPlan> LimitPlan(const StreamPlan& upstream, int64_t max_rows) {
   return plan;
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

@@ -1,6 +1,6 @@
-#include "easydata/pipeline/tokenizer_config.h"
+#include "easydata/configs/tokenizer_config.h"
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 namespace {
 
 constexpr NamedValue<TokenizerView> kViews[] = {{"json", TokenizerView::kJson},
@@ -54,4 +54,4 @@ config::FieldList TokenizerConfig::Fields() {
 
 std::span<const NamedValue<TokenizerView>> NamesOf(TokenizerView) { return kViews; }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

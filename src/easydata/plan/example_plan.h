@@ -3,11 +3,11 @@
 #include <memory>
 #include <string>
 
-#include "easydata/pipeline/tokenize_plan.h"
+#include "easydata/plan/tokenize_plan.h"
 #include "easydata/stream/plan.h"
 #include "easydata/trainer/example_op.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 
 /// Makes examples for a trainer of an upstream's rows.
 ///
@@ -19,4 +19,4 @@ StreamPlan ExamplePlan(const StreamPlan& upstream,
                        trainer::ExampleOpOptions options, const std::string& template_hash,
                        CutCallback on_cuts = nullptr);
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

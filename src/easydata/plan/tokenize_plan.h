@@ -9,7 +9,7 @@
 #include "easydata/stream/plan.h"
 #include "easydata/transform/tokenize_op.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 
 /// What TokenizePlan() reports of documents that `max_length` cuts.
 struct CutReport {
@@ -33,4 +33,4 @@ Result<StreamPlan> TokenizePlan(const StreamPlan& upstream,
 /// is.
 StreamPlan WithCutNotices(StreamPlan plan, CutCallback on_cuts);
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan

@@ -6,14 +6,14 @@
 #include <variant>
 #include <vector>
 
+#include "easydata/configs/dataset_config.h"
 #include "easydata/mix/mix_order.h"
-#include "easydata/pipeline/dataset_config.h"
-#include "easydata/pipeline/load_plan.h"
-#include "easydata/pipeline/packed_plan.h"
+#include "easydata/plan/load_plan.h"
+#include "easydata/plan/packed_plan.h"
 #include "easydata/sink/stream_writer.h"
 
 /// The options of the pipeline's stages.
-namespace easydata::pipeline {
+namespace easydata::configs {
 
 struct SourceStageConfig {
   static constexpr const char* kName = "SourceStageConfig";
@@ -111,7 +111,7 @@ struct PackStageConfig {
 
   bool enabled = false;
   std::optional<int32_t> eos_token_id;
-  PackedOptions options;
+  plan::PackedOptions options;
 
   static config::FieldList Fields();
 };
@@ -138,7 +138,7 @@ struct LoadStageConfig {
 
   std::optional<int64_t> seed;
   std::optional<config::Named<config::AnyValue>> padding;
-  LoadOptions options;
+  plan::LoadOptions options;
 
   static config::FieldList Fields();
 
@@ -202,4 +202,4 @@ struct ObservabilityConfig {
   static config::FieldList Fields();
 };
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

@@ -1,12 +1,12 @@
-#include "easydata/pipeline/config_registry.h"
+#include "easydata/configs/config_registry.h"
 
 #include "easydata/base/hash.h"
 #include "easydata/base/nearest_name.h"
-#include "easydata/pipeline/pipeline_config.h"
+#include "easydata/configs/pipeline_config.h"
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/trainer/example_options.h"
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 
 const std::vector<config::ConfigDescriptor>& AllConfigs() {
   static const std::vector<config::ConfigDescriptor> configs = {
@@ -24,8 +24,8 @@ const std::vector<config::ConfigDescriptor>& AllConfigs() {
 const std::vector<config::ConfigDescriptor>& AllOptions() {
   static const std::vector<config::ConfigDescriptor> options = {
       config::Describe<pack::PackOptions>(),
-      config::Describe<PackedOptions>(),
-      config::Describe<LoadOptions>(),
+      config::Describe<plan::PackedOptions>(),
+      config::Describe<plan::LoadOptions>(),
       config::Describe<mix::MixOptions>(),
       config::Describe<sink::WriteOptions>(),
       config::Describe<source::ErrorPolicy>(),
@@ -66,4 +66,4 @@ Result<std::string> ConfigHash(const std::string& name, const config::Json& json
   return ToHex(Hash64(name + " " + config->normalize(json).dump()));
 }
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

@@ -1,9 +1,9 @@
-#include "easydata/pipeline/pipeline_config.h"
+#include "easydata/configs/pipeline_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace easydata::pipeline {
+namespace easydata::configs {
 namespace {
 
 using ::testing::ElementsAre;
@@ -176,4 +176,4 @@ TEST(PipelineConfig, RanksShareABatchEvenly) {
 }
 
 }  // namespace
-}  // namespace easydata::pipeline
+}  // namespace easydata::configs

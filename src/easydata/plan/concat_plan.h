@@ -8,7 +8,7 @@
 #include "easydata/source/concat_stage.h"
 #include "easydata/stream/columns.h"
 
-namespace easydata::pipeline {
+namespace easydata::plan {
 
 /// The rows of the first part, then those of the second, and so on, in common columns.
 ///
@@ -20,4 +20,4 @@ namespace easydata::pipeline {
 Result<std::optional<StreamPlan>> ConcatInCommonColumns(std::vector<source::ConcatPart> parts,
                                                         const Columns& columns);
 
-}  // namespace easydata::pipeline
+}  // namespace easydata::plan
