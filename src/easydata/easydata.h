@@ -3,10 +3,10 @@
 /// Everything that a program needs to make, run and write streams.
 ///
 /// What all modules share (base, stream: Status, Batch, Stage, StreamPlan) stands in namespace
-/// easydata. Each other module has a namespace in it: exec (threads), io (files), config (options
+/// easydata. Each other module has a namespace in it: exec (threads), files, config (options
 /// and their checks), order (shuffles and passes), source (rows of files), transform (work on
 /// rows), mix (mixes), pack (rows of one length), sink (outputs), loader (batches), verify (checks
-/// of outputs), pipeline (whole plans); and tokenizers.
+/// of outputs), plan (whole plans); and tokenizers.
 
 #include "easydata/base/status.h"          // IWYU pragma: export
 #include "easydata/base/version.h"         // IWYU pragma: export

@@ -46,7 +46,7 @@ StreamPlan Documents(const std::vector<int>& lengths, int32_t token = 7) {
 }
 
 StreamPlan FactsMix(const std::vector<StreamPlan>& sources, mix::StopStrategy stop,
-                 std::vector<double> weights = {}) {
+                    std::vector<double> weights = {}) {
   mix::MixOptions options;
   for (size_t i = 0; i < sources.size(); ++i) options.names.push_back(std::string(1, 'a' + i));
   options.stop = stop;
