@@ -47,13 +47,25 @@ auto Ask(const BoundPlan& self, Work work) {
 }
 
 Stream MakeStream(const BoundPlan& self, nb::object columns,
-                  std::optional<std::vector<std::string>> shards, int64_t start_row) {
+                  std::optional<std::vector<std::string>> shards, int64_t start_row, bool is_look) {
   plan::Request request;
   request.columns = ColumnsFromPython(columns);
   request.shards = std::move(shards);
   request.start_row = start_row;
+  request.is_look = is_look;
   auto made = Ask(self, [&](const plan::LogicalPlan& plan) { return plan.Make(request); });
   return {std::move(made), self.owned};
+}
+
+nb::object Peek(const BoundPlan& self, int64_t num_rows) {
+  const auto peeked = Ask(self, [&](const plan::LogicalPlan& plan) { return plan.Peek(num_rows); });
+  if (!peeked.has_value()) return nb::none();
+  nb::list rows;
+  RowConverter converter;
+  for (const auto& batch : peeked->batches) {
+    rows.extend(converter.Convert(*batch, 0, batch->num_rows()));
+  }
+  return nb::make_tuple(rows, peeked->is_all);
 }
 
 std::vector<LogicalPlanPtr> PlansOf(const std::vector<const BoundPlan*>& plans, Owned* owned) {
@@ -267,12 +279,17 @@ void BindPlan(nb::module_& m) {
       m, "Plan",
       "A source as the user described it: immutable, it makes the stream of what is asked for.")
       .def("stream", &MakeStream, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),
-           nb::arg("start_row") = 0,
+           nb::arg("start_row") = 0, nb::arg("is_look") = false,
            nb::sig("def stream(self, columns: collections.abc.Mapping[str, str] | None = None, "
-                   "shards: collections.abc.Sequence[str] | None = None, start_row: int = 0) -> "
-                   "Stream"),
+                   "shards: collections.abc.Sequence[str] | None = None, start_row: int = 0, "
+                   "is_look: bool = False) -> Stream"),
            "The rows of these columns (all by default) and shards, from a row of the first one on "
-           "where it `can_seek`.")
+           "where it `can_seek`. A look ahead logs nothing, and puts no row aside.")
+      .def("peek", &Peek, nb::arg("num_rows"),
+           nb::sig("def peek(self, num_rows: int) -> tuple[list[dict[str, typing.Any]], bool] | "
+                   "None"),
+           "The first rows up to one that cannot be read, and whether there are no others; None "
+           "where its stream must be read to tell.")
       .def(
           "column_names",
           [](const BoundPlan& self) {

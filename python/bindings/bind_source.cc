@@ -383,28 +383,6 @@ void BindSource(nb::module_& m) {
           },
           nb::arg("shard"), "Rows of a shard, counted where the file does not say.")
       .def(
-          "peek",
-          [](const PySource& self, int64_t num_rows, const std::string& on_error) {
-            const source::OnError policy = OnErrorOf(on_error);
-            Result<source::FirstRows> peeked = source::FirstRows();
-            {
-              WithoutGil released(nb::find(self));
-              peeked = self.source->Peek(num_rows, policy);
-            }
-            nb::list rows;
-            // Reading on tells of an error, and where it is.
-            if (!peeked.ok()) return std::pair(rows, false);
-            RowConverter converter;
-            for (const auto& batch : peeked->batches) {
-              rows.extend(converter.Convert(*batch, 0, batch->num_rows()));
-            }
-            return std::pair(rows, peeked->is_all);
-          },
-          nb::arg("num_rows"), nb::arg("on_error"),
-          nb::sig("def peek(self, num_rows: int, on_error: str) -> tuple[list[dict[str, "
-                  "typing.Any]], bool]"),
-          "The first rows up to one that cannot be read, and whether there are no others.")
-      .def(
           "num_blocks",
           [](const PySource& self, size_t shard) {
             Result<source::Blocks> blocks = source::Blocks();

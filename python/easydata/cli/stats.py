@@ -11,6 +11,7 @@ from easydata.cli.report import Report, human
 from easydata.core.config import DatasetConfig, PipelineConfig
 from easydata.sources.create import create_source, window_bytes_of
 from easydata.sources.files import FileSource
+from easydata.sources.sharded_source import first_row
 
 if TYPE_CHECKING:
     from easydata.reports.order_quality import OrderQuality, Rung, ShuffleReport
@@ -91,7 +92,7 @@ def _shuffle(
             f"not have; save the dataset first: {dataset.name}"
         )
     columns = _columns(dataset, config)
-    row = next(iter(source._peek()), None) or {}
+    row = first_row(source) or {}
     if columns is not None and not set(columns) <= set(row):
         columns = None  # messages, whose field tokenizing finds; or a mistake, which it tells
     blocks = BlockMap(source, columns)

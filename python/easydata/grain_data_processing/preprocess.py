@@ -189,7 +189,7 @@ def preprocess_dataset(
     )
     if not grain_packing:
         stream = _native.repeat(stream, passes)
-    return LLMRowDataset(stream, name), dataset
+    return LLMRowDataset(stream), dataset
 
 
 @dataclass(frozen=True)
@@ -248,9 +248,8 @@ class LLMRowDataset(PlannedSource[dict[str, "np.ndarray"]]):
     Iterating gives single rows, from the start; loaders give batches, and can stop and go on.
     """
 
-    def __init__(self, stream: _native.Stream, name: str) -> None:
+    def __init__(self, stream: _native.Stream) -> None:
         self._made_stream = stream
-        self._source_name = name
 
     @property
     def shard_names(self) -> list[str]:
@@ -297,7 +296,7 @@ def mixed(datasets: Sequence[LLMRowDataset], weights: Sequence[float]) -> LLMRow
         names, weights, None, order="grain", stop_strategy="first_exhausted"
     )
     streams = [dataset._stream() for dataset in datasets]
-    return LLMRowDataset(_native.mix(streams, options, add_source=False), "")
+    return LLMRowDataset(_native.mix(streams, options, add_source=False))
 
 
 def _column_op(stream: _native.Stream, op: str, **options: object) -> _native.Stream:

@@ -17,8 +17,6 @@ from easydata.sources.sharded_source import PlannedSource, ShardInfo
 Row: TypeAlias = dict[str, Any]
 
 _logger = logging.getLogger("easydata")
-_LOOKS = (1, 1000)
-"""Rows that a look ahead reads at once: the first, which often tells all, and a good many."""
 
 
 class FileSource(PlannedSource[Row]):
@@ -185,23 +183,6 @@ class FileSource(PlannedSource[Row]):
             report=None if self._on_error == self._on_missing == "raise" else _logger.warning,
             columns=self._columns,
         )
-
-    def _peek(self) -> Iterator[Any]:
-        # Nothing is logged or put aside, which reading will do.
-
-        on_error: OnError = "raise" if self._on_error == "raise" else "skip"
-        seen = 0
-        for count in _LOOKS:
-            rows, is_all = self._source.peek(count, on_error)
-            yield from rows[seen:]
-            seen = len(rows)
-            if is_all:
-                return
-            if seen < count:
-                break
-        on_missing: OnError = "raise" if self._on_missing == "raise" else "skip"
-        stream = self._source.stream(name=self._name, on_error=on_error, on_missing=on_missing)
-        yield from itertools.islice(_native.iterate_rows(stream, ahead=False), seen, None)
 
 
 class FormatSource(FileSource):

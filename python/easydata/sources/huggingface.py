@@ -56,7 +56,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             raise TypeError(f"got a dict of data sets: choose one of its splits ({splits})")
         self._dataset = dataset
         self._name = name or "hf_dataset"
-        self._source_name = name or ""
+        self._label = name or ""
 
     @property
     def is_streaming(self) -> bool:
@@ -128,9 +128,10 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
     def _make_plan(self) -> _native.Plan:
         schema = self._arrow_schema()
         if schema is None:
-            return self._rows_plan(num_rows=self.estimated_length)
+            return self._rows_plan(name=self._label, num_rows=self.estimated_length)
 
         return self._rows_plan(
+            name=self._label,
             open=copy.copy(self)._tables,  # no circle with the plan
             schema=schema,
             description=self._description(),
@@ -144,7 +145,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
                     'a streaming data set has no blocks to shuffle; use "rows", which shuffles its '
                     "rows within windows"
                 )
-            return _native.shuffled_rows(self._rows_plan(), **order.options())
+            return _native.shuffled_rows(self._rows_plan(name=self._label), **order.options())
         if order.window_bytes is not None:
             raise ValueError(
                 "window_bytes is for rows that are read in a window; those of a data set at hand "
@@ -161,6 +162,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             return _chosen_tables(dataset.with_format("arrow"), indices, row)
 
         shuffled = self._rows_plan(
+            name=self._label,
             open=rows,
             schema=schema,
             description={**self._description(), "shuffle": order.shuffle},

@@ -14,6 +14,9 @@ from easydata import _native
 from easydata.sources.sharded_source import ShardedDataSource, ShardInfo, WrapperSource
 from easydata.transforms.base import Example
 
+# What saved states call it, wherever it lies.
+_KIND = "easydata.transforms.source.LimitedShardedSource"
+
 
 class LimitedShardedSource(WrapperSource[Example]):
     """The first `max_rows` rows of a source, over its shards in order.
@@ -21,9 +24,6 @@ class LimitedShardedSource(WrapperSource[Example]):
     Rows are counted where they come out: downstream of a filter, a limit of 6 gives 6 rows if there
     are 6.
     """
-
-    # States that were saved when it lived there go on.
-    _kind = "easydata.transforms.source.LimitedShardedSource"
 
     def __init__(self, source: ShardedDataSource[Any], max_rows: int) -> None:
         """Wraps a source; raises ValueError for a negative limit."""
@@ -108,7 +108,7 @@ class LimitedShardedSource(WrapperSource[Example]):
             rows_within=copy.copy(self)._allowed,  # no circle with the plan
         )
         # Row by row it is made of the rows within the limit.
-        return limited(rows=self._rows_plan([limited(rows=None)]))
+        return limited(rows=self._rows_plan([limited(rows=None)], description={"kind": _KIND}))
 
 
 def _countable(source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -27,6 +28,9 @@ from easydata.transforms.filters import FilterTransform
 
 if TYPE_CHECKING:
     import datasets
+
+# Rows that a look ahead reads at once: the first, which often tells all, and a good many.
+_LOOKS = (1, 1000)
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -76,12 +80,6 @@ class ShardedDataSource(ABC, Generic[T_co]):
     wherever a source of this package does. `open_shard_at_row` is worth overriding where a shard
     can be entered without reading what lies before.
     """
-
-    # What stats() calls the rows of the source; nothing where it has no name.
-    _source_name = ""
-
-    # What plans and saved states call a source that is read row by row: its import path, or this.
-    _kind = ""
 
     @property
     @abstractmethod
@@ -237,16 +235,16 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
         Args:
             inputs: What they are made of; the plans of its inputs by default.
-            known: What else is known of them, as _native.python_rows() takes it.
+            known: What else is known of them, as _native.python_rows() takes it: their `name` in
+                stats(), and a `description`, by which plans and saved states know them.
         """
         if inputs is None:
             inputs = [source._plan for source in self._inputs]
         known.setdefault("open", self._open_rows)
-        known.setdefault("description", {"kind": self._kind or _import_path(type(self))})
+        known.setdefault("description", {"kind": _import_path(type(self))})
         return _native.python_rows(
             shard_names=self._list_shards,
             type_name=type(self).__name__,
-            name=self._source_name,
             inputs=inputs,
             **known,
         )
@@ -283,11 +281,6 @@ class ShardedDataSource(ABC, Generic[T_co]):
             shards: The shards to read, in this order; all by default.
         """
         return self._plan.stream(columns, shards)
-
-    def _peek(self) -> Iterator[Any]:
-        """The rows, for a look ahead that leaves no trace; of files, those at hand at once."""
-        for name in self.shard_names:
-            yield from self.open_shard(name)
 
     def _row_source(self) -> ShardedDataSource[Any] | None:
         """A source of as many rows in each shard that is cheaper to count; None where none is."""
@@ -587,12 +580,26 @@ def first_rows(source: ShardedDataSource[Any], steps: Sequence[_Step] = ()) -> I
 
     The steps get copies: looking must not change what is looked at.
     """
-    rows = source._peek()
-    try:
+    with contextlib.closing(_peeked(source)) as rows:
         for row in rows:
             for made in run_steps(steps, copy.deepcopy(row) if steps else row):
                 yield dict(made)
-    finally:
-        close = getattr(rows, "close", None)
-        if close is not None:
-            close()
+
+
+def _peeked(source: ShardedDataSource[Any]) -> Generator[Any]:
+    """The rows of a source, for a look ahead that leaves no trace."""
+    seen = 0
+    for count in _LOOKS:
+        peeked = source._plan.peek(count)
+        if peeked is None:
+            yield from source
+            return
+        rows, is_all = peeked
+        yield from rows[seen:]
+        seen = len(rows)
+        if is_all:
+            return
+        if seen < count:
+            break
+    stream = source._plan.stream(is_look=True)
+    yield from itertools.islice(_native.iterate_rows(stream, ahead=False), seen, None)

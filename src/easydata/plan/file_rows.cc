@@ -8,6 +8,11 @@
 namespace easydata::plan {
 namespace {
 
+source::OnError LookPolicy(source::OnError policy) {
+  using enum source::OnError;
+  return policy == kRaise ? kRaise : kSkip;
+}
+
 class FileRowsPlan : public LogicalPlan {
  public:
   FileRowsPlan(std::shared_ptr<const source::Source> source, source::SourceStageOptions options,
@@ -25,10 +30,20 @@ class FileRowsPlan : public LogicalPlan {
     options.shards = request.shards;
     options.start_row = request.start_row;
     options.shuffle = order;
+    if (request.is_look) {
+      options.errors = {LookPolicy(options.errors.on_error), LookPolicy(options.errors.on_missing)};
+      options.report = nullptr;
+    }
     return source::SourcePlan(source_, std::move(options));
   }
 
   bool CanSeek() const override { return true; }
+
+  Result<std::optional<source::FirstRows>> Peek(int64_t num_rows) const override {
+    auto peeked = source_->Peek(num_rows, LookPolicy(options_.errors.on_error));
+    // Reading on tells of an error, and where it is.
+    return peeked.ok() ? std::move(*peeked) : source::FirstRows();
+  }
 
   Result<std::optional<std::vector<std::string>>> FirstRowNames() const override {
     const auto peeked = source_->Peek(1, options_.errors.on_error);

@@ -30,6 +30,10 @@ Result<std::optional<std::vector<std::string>>> LogicalPlan::FirstRowNames() con
   }
 }
 
+Result<std::optional<source::FirstRows>> LogicalPlan::Peek(int64_t num_rows) const {
+  return std::nullopt;
+}
+
 Result<std::vector<std::string>> LogicalPlan::FieldNames() const {
   ARROW_ASSIGN_OR_RAISE(auto names, ColumnNames());
   if (!names.has_value()) {

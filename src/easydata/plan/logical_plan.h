@@ -28,6 +28,9 @@ struct Request {
   int64_t start_row = 0;
   /// Documents that nobody said to cut come whole: the consumer splits them.
   bool whole_documents = false;
+  /// A look ahead: rows and files that cannot be read are left out where they would be, but nothing
+  /// is logged or put aside.
+  bool is_look = false;
 };
 
 /// A source as the user described it, or what makes rows of those of other plans. Immutable.
@@ -55,6 +58,10 @@ class LogicalPlan {
   /// Names of the fields of the first row; nothing where there is no row. It is read, on this
   /// thread where the plan knows how, and read again by the stream.
   virtual Result<std::optional<std::vector<std::string>>> FirstRowNames() const;
+
+  /// The first rows up to one that cannot be read, on this thread; nothing where the plan must be
+  /// read to know them.
+  virtual Result<std::optional<source::FirstRows>> Peek(int64_t num_rows) const;
 
   /// Names of the fields that rows have; of rows without a schema, those of the first one.
   virtual Result<std::vector<std::string>> FieldNames() const;
