@@ -54,8 +54,12 @@ std::string Described(const std::vector<config::ConfigDescriptor>& descriptors) 
                         {"acting", Described(field.rules.acting)},
                         {"comes_later", field.rules.comes_later()}});
     }
-    out.push_back(
-        {{"name", descriptor.name}, {"doc", descriptor.doc}, {"fields", std::move(fields)}});
+    Json parameters = Json::object();
+    for (const auto& [name, doc] : descriptor.parameters) parameters[name] = doc;
+    out.push_back({{"name", descriptor.name},
+                   {"doc", descriptor.doc},
+                   {"fields", std::move(fields)},
+                   {"parameters", std::move(parameters)}});
   }
   return out.dump();
 }

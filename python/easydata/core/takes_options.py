@@ -23,16 +23,19 @@ _BY_NAME = inspect.Parameter.KEYWORD_ONLY
 
 
 @functools.cache
-def _structs() -> dict[str, dict[str, dict[str, Any]]]:
-    return {
-        entry["name"]: {option["name"]: option for option in entry["fields"]}
-        for entry in json.loads(_native.option_descriptors())
-    }
+def _structs() -> dict[str, dict[str, Any]]:
+    return {entry["name"]: entry for entry in json.loads(_native.option_descriptors())}
 
 
 def declared_options(struct: str) -> dict[str, dict[str, Any]]:
     """The options of one of the engine's structs by name, as they are declared."""
-    return _structs()[struct]
+    return {option["name"]: option for option in _structs()[struct]["fields"]}
+
+
+def declared_parameters(struct: str) -> dict[str, str]:
+    """What is taken beside the options of one of the engine's structs, and what it is."""
+    parameters: dict[str, str] = _structs()[struct]["parameters"]
+    return parameters
 
 
 class TakesOptions:
@@ -63,13 +66,14 @@ class TakesOptions:
             required: Options that have a default in the engine, but must be given here.
             keywords: Options that are given by name; None: all others.
             types: Types of options that may be given in more ways than the engine takes them.
-            texts: What own parameters are.
+            texts: What own parameters are that the engine does not declare.
             others: For the bases that come next.
         """
         super().__init_subclass__(**others)
         if options is None:
             return
         declared = declared_options(options)
+        own_texts = {**declared_parameters(options), **(texts or {})}
         take: Callable[..., None] = vars(cls)["_take"]
         own = dict(list(inspect.signature(take).parameters.items())[1:-1])
         by_position = [_halves(each) for each in positional]
@@ -83,7 +87,7 @@ class TakesOptions:
             for name, option in pairs:
                 if name in own:
                     parameters.append(own[name].replace(kind=kind))
-                    text.append(f"    {name}: {(texts or {})[name]}")
+                    text.append(f"    {name}: {own_texts[name]}")
                     continue
                 entry = declared[option]
                 default = entry["default"]

@@ -35,17 +35,9 @@ from easydata.transforms.example_explanation import Explanation, explain
 
 _log = logging.getLogger("easydata")
 
-# What parameters are that are no options of the engine's.
 _TEXTS = {
     "tokenizer": "An `easydata.Tokenizer` or what one is made of: a folder, a path, a live "
-    "tokenizer.",
-    "formatting_func": "A pure function of a row, called first; returns its text, or its fields.",
-    "embedding_tokenizer": "A second tokenizer, which encodes prompts for a density estimate.",
-    "tools": "Functions, or their JSON schemas, for chats that have no `tools` of their own.",
-    "chat_template": "A template in place of the tokenizer's: its text, or the path of its file.",
-    "chat_template_kwargs": "What the template may read besides, such as enable_thinking; a row's "
-    "own field of this name goes before.",
-    "role_mapping": "Roles of more names that from/value messages have.",
+    "tokenizer."
 }
 _ANSWERS = ("max_prompt_length", "max_completion_length", "add_special_tokens")
 

@@ -176,6 +176,7 @@ ConfigDescriptor Describe(const ConfigType& type) {
   out.doc = type.doc;
   for (const Field& field : type.fields) out.fields.push_back(DescribeField(type, field));
   MoveToFront(type.first, &out.fields);
+  out.parameters = type.parameters;
   out.check = [&type](const Json& json, const std::string& path, Problems* problems) {
     ReadValue(*type.as_option, json, type.make().get(), path, problems);
   };

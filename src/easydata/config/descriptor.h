@@ -27,6 +27,7 @@ struct ConfigDescriptor {
   std::string name;
   std::string doc;
   std::vector<FieldDescriptor> fields;
+  std::vector<Parameter> parameters;
   /// Adds everything that is wrong with `json`, read as this config.
   std::function<void(const Json& json, const std::string& path, Problems* problems)> check;
   /// The config with every default filled in: equal configs give equal JSON.

@@ -201,6 +201,12 @@ FieldList FieldsOf(Part Owner::*part, FieldList fields = Part::Fields()) {
                Field::OffsetOf(part));
 }
 
+/// What whoever is made with options takes beside them: a function, an object.
+struct Parameter {
+  const char* name;
+  const char* doc;
+};
+
 /// A struct of options with its type erased.
 struct ConfigType {
   /// Its type where it is an option itself.
@@ -212,6 +218,7 @@ struct ConfigType {
   std::shared_ptr<const void> defaults = make();
   /// Names of the options that Python and the docs have before all others, in this order.
   std::span<const char* const> first = {};
+  std::vector<Parameter> parameters = {};
   /// Adds what is wrong with options of which each is right by itself; may be null.
   void (*check)(const void* options, const std::string& path, Problems* problems) = nullptr;
 
@@ -238,6 +245,7 @@ ConfigType MakeConfigType() {
                      .make = []() -> std::shared_ptr<void> { return std::make_shared<C>(); }};
   if constexpr (requires { C::kDoc; }) type.doc = C::kDoc;
   if constexpr (requires { C::kFirst; }) type.first = C::kFirst;
+  if constexpr (requires { C::Parameters(); }) type.parameters = C::Parameters();
   if constexpr (requires(const C& options, Problems* problems) { options.Check("", problems); }) {
     type.check = [](const void* options, const std::string& path, Problems* problems) {
       static_cast<const C*>(options)->Check(path, problems);

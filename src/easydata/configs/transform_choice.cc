@@ -18,9 +18,7 @@ using config::Problems;
 struct NamedTransform {
   const char* name;
   void (*check)(const Json& options, const std::string& path, Problems* problems);
-  std::vector<std::string> (*options)();
-  /// What it takes besides: parameters of Python's class.
-  std::vector<std::string> others;
+  const config::ConfigType& options;
 };
 
 template <config::DeclaredConfig O>
@@ -34,11 +32,8 @@ void CheckOptionsOf(const Json& options, const std::string& path, Problems* prob
 }
 
 template <config::DeclaredConfig O>
-NamedTransform TransformCalled(const char* name, std::vector<std::string> others) {
-  for (const char* each : {"chat_template", "chat_template_kwargs", "role_mapping"}) {
-    others.emplace_back(each);
-  }
-  return {name, &CheckOptionsOf<O>, &config::FieldNames<O>, std::move(others)};
+NamedTransform TransformCalled(const char* name) {
+  return {name, &CheckOptionsOf<O>, config::ConfigTypeOf<O>()};
 }
 
 const std::vector<NamedTransform>& AllTransforms() {
@@ -46,19 +41,16 @@ const std::vector<NamedTransform>& AllTransforms() {
   using trainer::PromptOptions;
   using trainer::UnpairedOptions;
   static const std::vector<NamedTransform> all = {
-      TransformCalled<trainer::SftOptions>("sft", {"formatting_func"}),
-      TransformCalled<PreferenceOptions>("dpo", {"tools"}),
-      TransformCalled<PreferenceOptions>("orpo", {"tools"}),
-      TransformCalled<PreferenceOptions>("cpo", {"tools"}),
-      TransformCalled<UnpairedOptions>("kto", {"tools", "embedding_tokenizer"}),
-      TransformCalled<UnpairedOptions>("bco", {"tools", "embedding_tokenizer"}),
-      TransformCalled<PromptOptions>("grpo", {"tools"}),
-      TransformCalled<PromptOptions>("ppo", {"tools"}),
-      TransformCalled<trainer::RewardOptions>("reward", {}),
-      {"embedding",
-       &CheckOptionsOf<trainer::EmbeddingOptions>,
-       &config::FieldNames<trainer::EmbeddingOptions>,
-       {}},
+      TransformCalled<trainer::SftOptions>("sft"),
+      TransformCalled<PreferenceOptions>("dpo"),
+      TransformCalled<PreferenceOptions>("orpo"),
+      TransformCalled<PreferenceOptions>("cpo"),
+      TransformCalled<UnpairedOptions>("kto"),
+      TransformCalled<UnpairedOptions>("bco"),
+      TransformCalled<PromptOptions>("grpo"),
+      TransformCalled<PromptOptions>("ppo"),
+      TransformCalled<trainer::RewardOptions>("reward"),
+      TransformCalled<trainer::EmbeddingOptions>("embedding"),
   };
   return all;
 }
@@ -91,11 +83,13 @@ void CheckTransform(const TransformChoice& choice, const std::string& path, Prob
   for (const NamedTransform& known : AllTransforms()) {
     names.emplace_back(known.name);
     if (known.name != name) continue;
-    std::vector<std::string> keys = known.options();
-    keys.insert(keys.end(), known.others.begin(), known.others.end());
+    const std::vector<std::string> own = known.options.names();
+    std::vector<std::string> keys = own;
+    for (const config::Parameter& parameter : known.options.parameters) {
+      keys.emplace_back(parameter.name);
+    }
     config::CheckKeys(options, keys, path, problems);
     Json declared = options;
-    const std::vector<std::string> own = known.options();
     for (const auto& [key, value] : options.items()) {
       if (std::find(own.begin(), own.end(), key) == own.end()) declared.erase(key);
     }

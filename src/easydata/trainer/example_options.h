@@ -50,6 +50,23 @@ struct ExampleOptions {
   }
 };
 
+/// What renders chats.
+inline constexpr config::Parameter kTemplateParameters[] = {
+    {"chat_template", "A template in place of the tokenizer's: its text, or the path of its file."},
+    {"chat_template_kwargs",
+     "What the template may read besides, such as enable_thinking; a row's own field of this name "
+     "goes before."},
+    {"role_mapping", "Roles of more names that from/value messages have."},
+};
+inline constexpr config::Parameter kToolsParameter = {
+    "tools", "Functions, or their JSON schemas, for chats that have no `tools` of their own."};
+
+/// `own` and the parameters of templates.
+inline std::vector<config::Parameter> WithTemplate(std::vector<config::Parameter> own) {
+  own.insert(own.end(), std::begin(kTemplateParameters), std::end(kTemplateParameters));
+  return own;
+}
+
 struct SftOptions {
   static constexpr const char* kName = "SftOptions";
   static constexpr const char* kDoc = "The options of examples for supervised fine-tuning.";
@@ -109,6 +126,11 @@ struct SftOptions {
          },
          config::FieldsOf(&O::example)});
   }
+  static std::vector<config::Parameter> Parameters() {
+    return WithTemplate(
+        {{"formatting_func",
+          "A pure function of a row, called first; returns its text, or its fields."}});
+  }
   Status Validate() const;
 };
 
@@ -163,6 +185,7 @@ struct PreferenceOptions {
               .Beside("max_length")},
          config::FieldsOf(&O::example)});
   }
+  static std::vector<config::Parameter> Parameters() { return WithTemplate({kToolsParameter}); }
   Status Validate() const;
 };
 
@@ -177,6 +200,11 @@ struct UnpairedOptions {
   static config::FieldList Fields() {
     using O = UnpairedOptions;
     return config::Joined({config::FieldsOf(&O::answer), config::FieldsOf(&O::example)});
+  }
+  static std::vector<config::Parameter> Parameters() {
+    return WithTemplate({kToolsParameter,
+                         {"embedding_tokenizer",
+                          "A second tokenizer, which encodes prompts for a density estimate."}});
   }
   Status Validate() const;
 };
@@ -204,6 +232,7 @@ struct PromptOptions {
          },
          config::FieldsOf(&O::example)});
   }
+  static std::vector<config::Parameter> Parameters() { return WithTemplate({kToolsParameter}); }
   Status Validate() const;
 };
 
@@ -229,6 +258,7 @@ struct RewardOptions {
          },
          config::FieldsOf(&O::example)});
   }
+  static std::vector<config::Parameter> Parameters() { return WithTemplate({}); }
   Status Validate() const;
 };
 

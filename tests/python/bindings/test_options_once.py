@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from easydata.core.config_class import Unset, is_set
+from easydata.core.takes_options import declared_parameters
 from easydata.execution import parse_size
 
 import easydata
@@ -132,3 +133,19 @@ def test_defaults_of_classes_are_those_of_the_descriptors() -> None:
             else:
                 assert isinstance(value, Unset), (name, field["name"])
                 assert not is_set(config, field["name"])
+
+
+@pytest.mark.parametrize(
+    ("transform", "options"),
+    [
+        (easydata.SFTPreprocessTransform, "SftOptions"),
+        (easydata.DPOPreprocessTransform, "PreferenceOptions"),
+        (easydata.KTOPreprocessTransform, "UnpairedOptions"),
+        (easydata.GRPOPreprocessTransform, "PromptOptions"),
+        (easydata.RewardPreprocessTransform, "RewardOptions"),
+        (easydata.EmbeddingPreprocessTransform, "EmbeddingOptions"),
+    ],
+)
+def test_a_config_may_set_what_a_transform_takes(transform: Any, options: str) -> None:
+    taken = set(inspect.signature(transform).parameters) - {"tokenizer"}
+    assert taken == {*OPTIONS[options], *declared_parameters(options)}
