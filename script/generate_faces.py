@@ -6,6 +6,7 @@ Usage: script/faces [--check]   (--check only says whether they are up to date)
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 import tomllib
@@ -31,8 +32,9 @@ def faces(table: dict[str, Any]) -> dict[str, str]:
     described: dict[str, str] = table["faces"]
     names: dict[str, dict[str, str]] = {face: {} for face in described}
     for home, shown in table["names"].items():
+        others = {name for listed in shown.values() if isinstance(listed, list) for name in listed}
         for where, listed in shown.items():
-            for name in listed:
+            for name in listed if isinstance(listed, list) else classes_of(home) - others:
                 for face in where.split():
                     if face not in names:
                         raise TableError(f"{home}: there is no face {face!r} to show {name} in")
@@ -41,6 +43,14 @@ def faces(table: dict[str, Any]) -> dict[str, str]:
                         raise TableError(f"{name} stands twice: in {other} and in {home}")
                     names[face][name] = f"{TOP}.{home}"
     return {face: text(face, described[face], names[face], table) for face in described}
+
+
+def classes_of(home: str) -> set[str]:
+    """The public classes of a module."""
+    path = (ROOT / "python" / TOP).joinpath(*home.split(".")).with_suffix(".py")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    return {name for name in classes if not name.startswith("_")}
 
 
 def text(face: str, doc: str, homes: dict[str, str], table: dict[str, Any]) -> str:

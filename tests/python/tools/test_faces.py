@@ -47,6 +47,16 @@ def test_a_name_stands_once() -> None:
         generate_faces.faces(table)
 
 
+def test_public_classes_of_a_module_may_all_be_shown() -> None:
+    home = "transforms.fields"
+    shown = {"a b": "all other classes", "c": ["MapField"]}
+    made = generate_faces.faces({"faces": dict.fromkeys("abc", "Doc."), "names": {home: shown}})
+    assert "'AddField'" in made["a"]
+    assert "'DropFields'" in made["b"]
+    assert "'MapField'" not in made["a"]
+    assert "'MapField'" in made["c"]
+
+
 def test_a_face_that_there_is_not_is_named() -> None:
     table = {"faces": {"core": "Doc."}, "names": {"core.a": {"cor": ["Thing"]}}}
     with pytest.raises(generate_faces.TableError, match="no face 'cor'"):
