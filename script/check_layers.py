@@ -140,9 +140,9 @@ def check_outside(path: Path, root: Path) -> Iterator[str]:
     """Yields what a file outside of the engine includes of modules that are not for it."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         match = INCLUDE.match(line)
-        if match and path.parent == root / OPERATORS:
-            if (root / BINDINGS / match[1]).exists():
-                yield f"{path.relative_to(root)}:{number}: '{match[1]}': {BINDINGS} binds operators"
+        is_operator = path.parent == root / OPERATORS
+        if is_operator and match and (root / BINDINGS / match[1]).exists():
+            yield f"{path.relative_to(root)}:{number}: '{match[1]}': {BINDINGS} binds operators"
         problem = check_faces(match[1]) if match else None
         if problem:
             yield f"{path.relative_to(root)}:{number}: {problem}"
