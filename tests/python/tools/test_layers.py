@@ -37,7 +37,7 @@ def run(root: Path) -> subprocess.CompletedProcess[str]:
         ("pack/a.cc", "<parquet/arrow/reader.h>", "know Parquet"),
         ("base/a.cc", '"easydata/Utils/x.h"', "no module 'Utils'"),
         ("helpers/a.cc", "<string>", "has no place"),
-        ("source/a.cc", '"tokenizers/tokenizer.h"', "only transform, trainer and pipeline"),
+        ("source/a.cc", '"tokenizers/tokenizer.h"', "only transform, trainer and plan"),
         ("source/a.cc", "<fcntl.h>", "only base, files and outputs call the system about files"),
         ("sink/a.cc", "<sys/stat.h>", "use files/file_system.h"),
         ("verify/a.h", "<filesystem>", "call the system about files"),
