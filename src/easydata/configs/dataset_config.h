@@ -9,7 +9,7 @@
 #include "easydata/configs/tokenizer_config.h"
 #include "easydata/configs/transform_choice.h"
 #include "easydata/files/file_info.h"
-#include "easydata/sink/shard_format.h"
+#include "easydata/sink/output_format.h"
 #include "easydata/source/data_formats.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/source_stage.h"

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "easydata/jinja/builtins.h"
+#include "easydata/jinja/builtins/builtins.h"
 #include "easydata/jinja/parser.h"
 #include "easydata/jinja/scope.h"
 
@@ -50,7 +50,7 @@ class Compiler {
     auto& names = program_->context_names;
     const auto [known, is_new] = context_numbers_.try_emplace(name, static_cast<int>(names.size()));
     if (is_new) names.push_back(name);
-    if (name == kClockFunction) program_->uses_clock = true;
+    if (name == builtins::kClockFunction) program_->uses_clock = true;
     return known->second;
   }
 
@@ -73,7 +73,8 @@ class Compiler {
           for (const char* special : {"self", "super", "caller", "varargs", "kwargs"}) {
             if (entry.name == special) return Outside("the name '" + entry.name + "'");
           }
-          if (FindFunction(entry.name) == -1) return Outside("the function '" + entry.name + "'");
+          if (builtins::FindFunction(entry.name) == -1)
+            return Outside("the function '" + entry.name + "'");
           Emit(Op::kCopyContext, entry.variable.index, AddContextName(entry.name));
           break;
         case Scope::Start::kUndefined:
@@ -485,7 +486,8 @@ class Compiler {
       case ExpressionKind::kAttribute:
         if (expression.text.starts_with('_')) return Outside("attributes that begin with _");
         ARROW_RETURN_NOT_OK(CompileExpression(*expression.children[0], scope));
-        Emit(Op::kAttribute, AddText(expression.text), IsDictAttribute(expression.text) ? 0 : 1);
+        Emit(Op::kAttribute, AddText(expression.text),
+             builtins::IsDictAttribute(expression.text) ? 0 : 1);
         return Status::OK();
       case ExpressionKind::kItem:
         return CompileItems(expression, Op::kItem, 0, scope);
@@ -503,10 +505,11 @@ class Compiler {
       case ExpressionKind::kCall:
         return CompileCall(expression, scope);
       case ExpressionKind::kFilter:
-        return CompileNamedCall(expression, Op::kFilter, FindFilter(expression.text), "filter",
-                                scope);
+        return CompileNamedCall(expression, Op::kFilter, builtins::FindFilter(expression.text),
+                                "filter", scope);
       case ExpressionKind::kTest:
-        return CompileNamedCall(expression, Op::kTest, FindTest(expression.text), "test", scope);
+        return CompileNamedCall(expression, Op::kTest, builtins::FindTest(expression.text), "test",
+                                scope);
       case ExpressionKind::kNot:
         return CompileItems(expression, Op::kNot, 0, scope);
       case ExpressionKind::kNegative:
@@ -621,8 +624,8 @@ class Compiler {
     if (of.kind == ExpressionKind::kAttribute) {
       if (of.text.starts_with('_')) return Outside("attributes that begin with _");
       ARROW_RETURN_NOT_OK(CompileExpression(*of.children[0], scope));
-      ARROW_ASSIGN_OR_RAISE(const int site,
-                            CompileArguments(expression, scope, of.text, FindMethod(of.text)));
+      ARROW_ASSIGN_OR_RAISE(const int site, CompileArguments(expression, scope, of.text,
+                                                             builtins::FindMethod(of.text)));
       AddText(of.text);
       Emit(Op::kCallMethod, site);
       return Status::OK();

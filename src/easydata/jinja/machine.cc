@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "easydata/exec/stop_scope.h"
+#include "easydata/jinja/items.h"
 #include "easydata/jinja/operators.h"
 #include "easydata/jinja/python_text.h"
 #include "easydata/jinja/unicode.h"
@@ -219,7 +220,7 @@ Value Machine::GivenValue(const std::string& name) const {
   for (const Renderer::Variable& variable : given_) {
     if (variable.name == name) return variable.value;
   }
-  const int function = FindFunction(name);
+  const int function = builtins::FindFunction(name);
   if (function < 0) return Value();
   Value made = Value::Of(ValueKind::kFunction);
   made.as.function = function;
@@ -269,9 +270,9 @@ Value Machine::Call(const Value& callee, const Arguments& arguments) {
     case ValueKind::kMacro:
       return CallMacro(*callee.as.macro, arguments);
     case ValueKind::kFunction:
-      return CallFunction(this, callee.as.function, arguments);
+      return builtins::CallFunction(this, callee.as.function, arguments);
     case ValueKind::kMethod:
-      return CallMethod(this, callee.as.method->method, callee.as.method->of, arguments);
+      return builtins::CallMethod(this, callee.as.method->method, callee.as.method->of, arguments);
     case ValueKind::kUndefined:
       FailUndefined(callee);
     case ValueKind::kLoop:
@@ -283,11 +284,12 @@ Value Machine::Call(const Value& callee, const Arguments& arguments) {
 
 Value Machine::CallAttribute(const CallSite& site, const Value& of, const Arguments& arguments) {
   int method = -1;
-  if (of.IsString() && IsStringMethod(site.function)) {
-    return CallMethod(this, site.function, of, arguments);
+  if (of.IsString() && builtins::IsStringMethod(site.function)) {
+    return builtins::CallMethod(this, site.function, of, arguments);
   }
-  if (site.function >= 0 && LookUpMethod(of, site.name, &method) == MethodOf::kMethod) {
-    return CallMethod(this, method, of, arguments);
+  if (site.function >= 0 &&
+      builtins::LookUpMethod(of, site.name, &method) == builtins::MethodOf::kMethod) {
+    return builtins::CallMethod(this, method, of, arguments);
   }
   if (of.Is(ValueKind::kLoop) && (site.name == "cycle" || site.name == "changed")) {
     FailUnsupported("loop." + site.name);
@@ -553,7 +555,7 @@ void Machine::Execute(int entry, size_t base) {
       case Op::kFilter: {
         const CallSite& site = program_->calls[static_cast<size_t>(a)];
         const Value of = stack_[stack_.size() - 1 - static_cast<size_t>(site.arguments)];
-        const Value made = CallFilter(this, site.function, of, arguments_of(site));
+        const Value made = builtins::CallFilter(this, site.function, of, arguments_of(site));
         CheckTurnsKept(of, arguments_of(site), made);
         returned(site, made);
         break;
@@ -561,7 +563,8 @@ void Machine::Execute(int entry, size_t base) {
       case Op::kTest: {
         const CallSite& site = program_->calls[static_cast<size_t>(a)];
         const Value of = stack_[stack_.size() - 1 - static_cast<size_t>(site.arguments)];
-        returned(site, Value::Boolean(CallTest(this, site.function, of, arguments_of(site))));
+        returned(site,
+                 Value::Boolean(builtins::CallTest(this, site.function, of, arguments_of(site))));
         break;
       }
       case Op::kUnpack:

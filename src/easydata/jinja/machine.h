@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "easydata/jinja/arena.h"
-#include "easydata/jinja/builtins.h"
+#include "easydata/jinja/builtins/builtins.h"
 #include "easydata/jinja/program.h"
 #include "easydata/jinja/template.h"
 

@@ -28,6 +28,7 @@ enum class ValueKind : uint8_t {
   kMethod,
 };
 
+class Arena;
 struct DictEntry;
 struct RangeData;
 struct DictViewData;
@@ -208,5 +209,54 @@ struct MethodData {
   Value of;
   int method;
 };
+
+/// What arithmetic takes for a number (a bool is one), and for a whole one; and its value as such.
+inline bool IsNumber(const Value& value) {
+  return value.Is(ValueKind::kBoolean) || value.Is(ValueKind::kInteger) ||
+         value.Is(ValueKind::kFloat);
+}
+
+inline bool IsWhole(const Value& value) {
+  return value.Is(ValueKind::kBoolean) || value.Is(ValueKind::kInteger);
+}
+
+inline int64_t AsInteger(const Value& value) {
+  return value.Is(ValueKind::kBoolean) ? (value.as.boolean ? 1 : 0) : value.as.integer;
+}
+
+inline double AsFloat(const Value& value) {
+  return value.Is(ValueKind::kFloat) ? value.as.number : static_cast<double>(AsInteger(value));
+}
+
+inline bool IsSequenceOfItems(const Value& value) {
+  return value.Is(ValueKind::kList) || value.Is(ValueKind::kTuple);
+}
+
+/// A part of a string, in the same memory.
+inline Value PartOf(const Value& text, std::string_view part) {
+  Value made = text;
+  made.size = static_cast<uint32_t>(part.size());
+  made.as.text = part.data();
+  return made;
+}
+
+/// A value that stands for one that is not there: of a name; of an attribute or item of `of`; or
+/// one whose use fails with `message`.
+Value UndefinedName(std::string_view name);
+Value UndefinedAttribute(const Value& of, std::string_view name);
+Value UndefinedBecause(std::string_view message);
+[[noreturn]] void FailUndefined(const Value& value);
+
+/// What Python calls the value's type.
+const char* TypeName(const Value& value);
+
+/// A copy of `text` in the arena as a value, from the same message as `like`.
+Value MakeText(std::string_view text, const Value& like, Arena* arena);
+
+/// The message of what is made of two values.
+inline uint16_t JoinOrigins(uint16_t left, uint16_t right) {
+  if (left == right || right == Value::kNoOrigin) return left;
+  return left == Value::kNoOrigin ? right : Value::kManyOrigins;
+}
 
 }  // namespace easydata::jinja

@@ -9,7 +9,7 @@
 #include "easydata/json/json_column.h"
 #include "easydata/json/json_text.h"
 #include "easydata/record_file/array_record_writer.h"
-#include "easydata/sink/shard_format.h"
+#include "easydata/sink/output_format.h"
 #include "easydata/stream/columns.h"
 
 namespace easydata::sink {
@@ -167,18 +167,12 @@ Status CheckColumn(const arrow::Schema& schema) {
                          "int32; write rows as JSON by encode=\"json\", or save as parquet");
 }
 
-}  // namespace
-
-Result<int64_t> GroupSizeOf(const RecordOptions& records) {
-  ARROW_ASSIGN_OR_RAISE(const auto options,
-                        record_file::ArrayRecordOptions::Parse(records.writer_options));
-  return options.group_size;
-}
+bool IsJson(const RecordOptions& records) { return records.encode == "json"; }
 
 Result<std::unique_ptr<ShardFormat>> MakeArrayRecordFormat(std::shared_ptr<arrow::Schema> schema,
                                                            const std::string& compression,
                                                            const RecordOptions& records) {
-  const bool is_json = records.encode == "json";
+  const bool is_json = IsJson(records);
   if (!is_json) ARROW_RETURN_NOT_OK(CheckColumn(*schema));
   for (const auto& field : schema->fields()) {
     if (is_json) ARROW_RETURN_NOT_OK(json::CheckJsonType(*field));
@@ -188,5 +182,24 @@ Result<std::unique_ptr<ShardFormat>> MakeArrayRecordFormat(std::shared_ptr<arrow
   if (!compression.empty()) options.codec = compression == "none" ? "uncompressed" : compression;
   return std::make_unique<ArrayRecordFormat>(std::move(options), is_json);
 }
+
+}  // namespace
+
+Result<int64_t> GroupSizeOf(const RecordOptions& records) {
+  ARROW_ASSIGN_OR_RAISE(const auto options,
+                        record_file::ArrayRecordOptions::Parse(records.writer_options));
+  return options.group_size;
+}
+
+// A column is of text, of bytes, or of lists of int32, which are written little-endian; zstd by
+// default. Records that are read together are encoded together.
+constinit const OutputFormat kArrayRecordOutput = {
+    .name = "array_record",
+    .extension = ".arecord",
+    .codecs = {{{"none"}, {"brotli"}, {"zstd"}, {"snappy"}}},
+    .options = {"encode", "writer_options"},
+    .writes_json = IsJson,
+    .rows_together = GroupSizeOf,
+    .make = MakeArrayRecordFormat};
 
 }  // namespace easydata::sink

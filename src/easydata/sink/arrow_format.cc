@@ -7,7 +7,7 @@
 #include <arrow/table.h>
 #include <arrow/util/compression.h>
 
-#include "easydata/sink/shard_format.h"
+#include "easydata/sink/output_format.h"
 
 namespace easydata::sink {
 namespace {
@@ -61,10 +61,9 @@ class ArrowFormat : public ShardFormat {
   const arrow::ipc::IpcWriteOptions options_;
 };
 
-}  // namespace
-
 Result<std::unique_ptr<ShardFormat>> MakeArrowFormat(std::shared_ptr<arrow::Schema> schema,
-                                                     const std::string& compression) {
+                                                     const std::string& compression,
+                                                     const RecordOptions& /*records*/) {
   auto options = arrow::ipc::IpcWriteOptions::Defaults();
   options.use_threads = false;
   if (compression == "zstd") {
@@ -74,5 +73,13 @@ Result<std::unique_ptr<ShardFormat>> MakeArrowFormat(std::shared_ptr<arrow::Sche
   }
   return std::make_unique<ArrowFormat>(std::move(schema), std::move(options));
 }
+
+}  // namespace
+
+// Arrow IPC files, a record batch a group. Not compressed by default.
+constinit const OutputFormat kArrowOutput = {.name = "arrow",
+                                             .extension = ".arrow",
+                                             .codecs = {{{"none"}, {"lz4"}, {"zstd"}}},
+                                             .make = MakeArrowFormat};
 
 }  // namespace easydata::sink

@@ -9,7 +9,7 @@
 
 #include "easydata/json/json_column.h"
 #include "easydata/json/json_text.h"
-#include "easydata/sink/shard_format.h"
+#include "easydata/sink/output_format.h"
 
 namespace easydata::sink {
 namespace {
@@ -70,10 +70,9 @@ class JsonlFormat : public ShardFormat {
   const std::optional<arrow::Compression::type> compression_;
 };
 
-}  // namespace
-
 Result<std::unique_ptr<ShardFormat>> MakeJsonlFormat(std::shared_ptr<arrow::Schema> schema,
-                                                     const std::string& compression) {
+                                                     const std::string& compression,
+                                                     const RecordOptions& /*records*/) {
   for (const auto& field : schema->fields()) ARROW_RETURN_NOT_OK(json::CheckJsonType(*field));
   std::optional<arrow::Compression::type> type;
   if (compression == "gzip") type = arrow::Compression::GZIP;
@@ -81,5 +80,16 @@ Result<std::unique_ptr<ShardFormat>> MakeJsonlFormat(std::shared_ptr<arrow::Sche
   if (compression == "zstd") type = arrow::Compression::ZSTD;
   return std::make_unique<JsonlFormat>(std::move(schema), type);
 }
+
+}  // namespace
+
+// One JSON object a line, UTF-8; lists as JSON lists; columns of JSON text (json_column.h) as they
+// are. Each group is a member of its own in a compressed file. Not compressed by default.
+constinit const OutputFormat kJsonlOutput = {
+    .name = "jsonl",
+    .extension = ".jsonl",
+    .codecs = {{{"none"}, {"gzip", ".gz"}, {"lz4", ".lz4"}, {"zstd", ".zst"}}},
+    .writes_json = [](const RecordOptions&) { return true; },
+    .make = MakeJsonlFormat};
 
 }  // namespace easydata::sink

@@ -15,8 +15,8 @@
 
 #include <map>
 
+#include "easydata/sink/output_format.h"
 #include "easydata/sink/parquet_lists.h"
-#include "easydata/sink/shard_format.h"
 #include "easydata/stream/columns.h"
 
 namespace easydata::sink {
@@ -204,14 +204,22 @@ class ParquetFormat : public ShardFormat {
   const ParquetLists lists_;
 };
 
-}  // namespace
-
 Result<std::unique_ptr<ShardFormat>> MakeParquetFormat(std::shared_ptr<arrow::Schema> schema,
-                                                       const std::string& compression) {
+                                                       const std::string& compression,
+                                                       const RecordOptions& /*records*/) {
   auto properties = MakeProperties(*schema, compression);
   ARROW_ASSIGN_OR_RAISE(auto stream, arrow::io::BufferOutputStream::Create());
   ARROW_ASSIGN_OR_RAISE(auto file, WriteEmptyFile(*schema, properties, stream));
   return std::make_unique<ParquetFormat>(std::move(schema), std::move(properties), file);
 }
+
+}  // namespace
+
+// Row groups with columns without a dictionary; token columns without statistics. zstd by default.
+constinit const OutputFormat kParquetOutput = {
+    .name = "parquet",
+    .extension = ".parquet",
+    .codecs = {{{"none"}, {"gzip"}, {"lz4"}, {"zstd"}, {"snappy"}}},
+    .make = MakeParquetFormat};
 
 }  // namespace easydata::sink

@@ -14,6 +14,8 @@
 #include <random>
 #include <string>
 
+#include "easydata/sink/output_format.h"
+
 namespace easydata::sink {
 namespace {
 
@@ -130,7 +132,7 @@ TEST(ParquetListsTest, ReadersGetTheRowsBack) {
       const auto schema = parts[0]->schema();
       const auto properties = parquet::WriterProperties::Builder().disable_dictionary()->build();
       ASSERT_TRUE(MakeLists(*schema, properties).Takes(parts)) << schema->ToString();
-      const auto format = *MakeParquetFormat(schema, compression);
+      const auto format = *kParquetOutput.make(schema, compression, {});
       const auto file = WriteFile(*format, parts);
       const auto expected = *arrow::Table::FromRecordBatches(schema, parts);
       const auto table = Read(file);
@@ -153,7 +155,7 @@ TEST(ParquetListsTest, PagesCountAsTheLibrarys) {
   const Parts parts =
       MakeParts({{.value = arrow::int32(), .has_nulls = true}}, {300, 200}, &random);
   const auto schema = parts[0]->schema();
-  const auto ours = WriteFile(**MakeParquetFormat(schema, "none"), parts);
+  const auto ours = WriteFile(**kParquetOutput.make(schema, "none", {}), parts);
   auto stream = *arrow::io::BufferOutputStream::Create();
   const auto table = *arrow::Table::FromRecordBatches(schema, parts);
   ASSERT_TRUE(
@@ -189,7 +191,7 @@ TEST(ParquetListsTest, EvenStepsKeepTheirEncoding) {
   const auto array = *lists.Finish();
   const auto schema = arrow::schema({arrow::field("position_ids", array->type())});
   const Parts parts = {arrow::RecordBatch::Make(schema, array->length(), {array})};
-  const auto file = WriteFile(**MakeParquetFormat(schema, "none"), parts);
+  const auto file = WriteFile(**kParquetOutput.make(schema, "none", {}), parts);
   EXPECT_LT(file->size(), 8'000);  // 19 kB as they are
   EXPECT_TRUE(Read(file)->column(0)->chunk(0)->Equals(array));
 }
@@ -208,7 +210,7 @@ TEST(ParquetListsTest, LeavesOtherRowsToTheLibrary) {
     const Parts parts = MakeParts({good, other}, {50, 50}, &random);
     const auto schema = parts[0]->schema();
     EXPECT_FALSE(MakeLists(*schema, properties).Takes(parts)) << schema->ToString();
-    EXPECT_TRUE(Read(WriteFile(**MakeParquetFormat(schema, ""), parts))
+    EXPECT_TRUE(Read(WriteFile(**kParquetOutput.make(schema, "", {}), parts))
                     ->Equals(**arrow::Table::FromRecordBatches(schema, parts)));
   }
   EXPECT_FALSE(MakeLists(*arrow::schema({FieldOf(good, "a")}), properties).Takes({}));

@@ -14,7 +14,6 @@
 #include "easydata/exec/stop_scope.h"
 #include "easydata/outputs/output_file.h"
 #include "easydata/sink/plan_inputs.h"
-#include "easydata/sink/shard_format.h"
 #include "easydata/storage/open_output_store.h"
 #include "easydata/stream/fingerprint.h"
 
@@ -129,84 +128,6 @@ Status CheckEnds(const StreamFacts& facts) {
 
 }  // namespace
 
-config::FieldList WriteOptions::Fields() {
-  using O = WriteOptions;
-  return {
-      config::Field{"format", &O::format, "Format of the shards."}.OneOf(FormatNames()),
-      config::Field{"max_shard_size", &O::max_shard_size,
-                    "Bytes of a file at which a shard is closed, at its next row group."}
-          .AtLeast(1)
-          .SupersededBy("num_shards")
-          .SupersededBy("max_shard_rows"),
-      config::Field{
-          "num_shards", &O::num_shards,
-          "Exact number of shards, in place of max_shard_size: runs of 1,024 rows are dealt to "
-          "them in turn."}
-          .AtLeast(1)
-          .AtMost(100'000),
-      config::Field{"max_shard_rows", &O::max_shard_rows,
-                    "Exact number of rows of each shard but the last, in place of max_shard_size."}
-          .AtLeast(1),
-      config::Field{"shard_prefix", &O::shard_prefix,
-                    "Shards are named <prefix>_000000, <prefix>_000001 and so on, as ArrayRecord "
-                    "files of a split are (\"train\"). Unset: shard-00000, shard-00001, ..."}
-          .OrNone(),
-      config::Field{"encode", &O::encode,
-                    "What a record of an ArrayRecord file is: with \"json\" the row, all of its "
-                    "columns, as a JSON object. Unset: the value of the only column."}
-          .OneOf({"json"})
-          .OrNone()
-          .Beside("format", {std::string(kArrayRecord)}),
-      config::Field{"writer_options", &O::writer_options,
-                    "Options of ArrayRecord files as the package array_record takes them, such as "
-                    "\"group_size:16,zstd:9\": records of a chunk, which are read together, and "
-                    "codec with its level. Unset: group_size:1 and compression."}
-          .OrNone()
-          .Beside("format", {std::string(kArrayRecord)}),
-      config::Field{
-          "compression", &O::compression,
-          "Codec; unset: zstd for Parquet and ArrayRecord, none for the others. Each format has "
-          "some of them."}
-          .OneOf(CompressionNames())
-          .OrNone(),
-      config::Field{
-          "overwrite", &O::overwrite,
-          "Replace an output that is there already, wholly. Only what its own metadata names is "
-          "deleted: any other file in the folder is an error, and so is one that is read."},
-      config::Field{"num_threads", &O::num_threads, "Worker threads; unset: one for each core."}
-          .AtLeast(1, " (None: one for each core)")
-          .OrNone()
-          .ForCompatibility("the output is the same, whatever the number of threads"),
-  };
-}
-
-void WriteOptions::Check(const std::string& path, config::Problems* problems) const {
-  const auto refuse = [&](const char* name, const std::string& text) {
-    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, name), text});
-  };
-  if (num_shards.has_value() && max_shard_rows.has_value()) {
-    refuse("max_shard_rows", "has no meaning beside num_shards; give one of the two");
-  }
-  // Names that begin so are passed over by those who read folders.
-  const bool is_hidden = shard_prefix.starts_with('.') || shard_prefix.starts_with('_');
-  if (!shard_prefix.empty() && (is_hidden || !IsPlainName(shard_prefix))) {
-    refuse("shard_prefix",
-           "must be a plain name, without \"/\" and not beginning with \".\" or \"_\", not \"" +
-               shard_prefix + "\"");
-  }
-  for (const auto& [name, value] :
-       {std::pair("encode", &encode), std::pair("writer_options", &writer_options)}) {
-    if (value->empty() || format == kArrayRecord) continue;
-    refuse(name, "is of the format " + std::string(kArrayRecord) + ", not of " + format);
-  }
-  if (writer_options.empty()) return;
-  const auto group_size = GroupSizeOf(records());
-  if (!group_size.ok()) refuse("writer_options", group_size.status().message());
-  if (!compression.empty()) {
-    refuse("compression", "is what writer_options say, too; give one of the two");
-  }
-}
-
 struct StreamWriter::Work {
   std::unique_ptr<OutputFolder> folder;
   StageContext context;
@@ -227,33 +148,33 @@ struct StreamWriter::Work {
 };
 
 StreamWriter::StreamWriter(StreamPlan plan, WriteOptions options, WriteWiring wiring,
-                           ShardNames names)
+                           ShardNames names, const OutputFormat* format)
     : plan_(std::move(plan)),
       options_(std::move(options)),
       wiring_(std::move(wiring)),
-      names_(std::move(names)) {}
+      names_(std::move(names)),
+      format_(format) {}
 
 StreamWriter::~StreamWriter() = default;
 
 Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteOptions options,
                                                          WriteWiring wiring) {
   ShardNames names{options.shard_prefix, ""};
-  ARROW_ASSIGN_OR_RAISE(names.extension, ShardExtension(options.format, options.compression));
+  ARROW_ASSIGN_OR_RAISE(const OutputFormat* format,
+                        FindOutputFormat(options.format, options.compression));
+  names.extension = ShardExtension(*format, options.compression);
   ARROW_RETURN_NOT_OK(config::CheckOptions(options));
   if (options.num_shards.has_value()) {
     wiring.row_groups.rows = kRowsDealt;
     wiring.row_groups.exact_rows = true;
   }
   wiring.row_groups.shard_rows = options.max_shard_rows;
-  if (options.format == kArrayRecord) {
-    // Records that are read together are encoded together.
-    ARROW_ASSIGN_OR_RAISE(wiring.row_groups.multiple, GroupSizeOf(options.records()));
-  }
+  ARROW_ASSIGN_OR_RAISE(wiring.row_groups.multiple, format->rows_together(options.records()));
   // A group larger than a shard would make the size of shards arbitrary.
   wiring.row_groups.bytes = std::min(wiring.row_groups.bytes, options.max_shard_size);
   ARROW_RETURN_NOT_OK(CheckEnds(plan.facts()));
-  return std::unique_ptr<StreamWriter>(
-      new StreamWriter(std::move(plan), std::move(options), std::move(wiring), std::move(names)));
+  return std::unique_ptr<StreamWriter>(new StreamWriter(
+      std::move(plan), std::move(options), std::move(wiring), std::move(names), format));
 }
 
 void StreamWriter::Cancel() {
@@ -434,8 +355,8 @@ Result<WriteResult> StreamWriter::Run() {
   work.reader = std::make_unique<RowGroupReader>(work.stage.get(), wiring_.row_groups);
   ARROW_RETURN_NOT_OK(Restore(&work));
   ARROW_RETURN_NOT_OK(MakeLayout(&work));
-  ARROW_ASSIGN_OR_RAISE(work.format, MakeShardFormat(options_.format, work.layout->schema(),
-                                                     options_.compression, options_.records()));
+  ARROW_ASSIGN_OR_RAISE(
+      work.format, format_->make(work.layout->schema(), options_.compression, options_.records()));
   auto encode = [&work](RowGroup group) -> Result<Encoded> {
     std::vector<std::shared_ptr<arrow::RecordBatch>> parts;
     int64_t tokens = 0;
@@ -463,8 +384,8 @@ Result<WriteResult> StreamWriter::Run() {
 }
 
 Status StreamWriter::MakeLayout(Work* work) {
-  const bool is_text = options_.format == "jsonl" || options_.encode == "json";
-  const JsonTarget json = is_text ? JsonTarget::kText : JsonTarget::kTyped;
+  const JsonTarget json =
+      format_->writes_json(options_.records()) ? JsonTarget::kText : JsonTarget::kTyped;
   const std::shared_ptr<arrow::Schema> input = work->stage->schema();
   std::vector<Batch> sample;
   if (NeedsSample(*input, json)) {

@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "easydata/base/status.h"
-#include "easydata/config/field.h"
 #include "easydata/sink/output_folder.h"
+#include "easydata/sink/output_format.h"
 #include "easydata/sink/row_groups.h"
-#include "easydata/sink/shard_format.h"
-#include "easydata/storage/storage.h"
-#include "easydata/stream/column_layout.h"
+#include "easydata/sink/write_options.h"
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
@@ -28,40 +26,6 @@ struct KnownTokenizer {
   std::optional<std::string> path;
   /// One more than its largest id.
   int64_t id_limit = 0;
-};
-
-/// What users set of an output.
-struct WriteOptions {
-  static constexpr const char* kName = "WriteOptions";
-  static constexpr const char* kDoc = "The options of easydata.save_dataset.";
-  static constexpr const char* kNodes[] = {"writer"};
-
-  /// A local folder, made where it does not exist, or a prefix of an object store.
-  std::string output_path;
-  /// How it is reached; null: without options.
-  std::shared_ptr<const storage::Storage> storage;
-  std::string format = "parquet";
-  /// "" for the format's own default; see shard_format.h.
-  std::string compression;
-  int64_t max_shard_size = int64_t{500} << 20;
-  std::optional<int64_t> num_shards;
-  std::optional<int64_t> max_shard_rows;
-  std::string shard_prefix;
-  /// "json" or "": see RecordOptions.
-  std::string encode;
-  std::string writer_options;
-  bool overwrite = false;
-  /// Worker threads; 0 for one a core.
-  int32_t num_threads = 0;
-  /// The columns to write, in this order; all by default.
-  WantedColumns columns;
-
-  static config::FieldList Fields();
-
-  /// Adds what is wrong with options of which each is right by itself.
-  void Check(const std::string& path, config::Problems* problems) const;
-
-  RecordOptions records() const { return {encode, writer_options}; }
 };
 
 /// What a writer is told by the job that it is part of.
@@ -128,7 +92,8 @@ class StreamWriter {
   std::string notice() const;
 
  private:
-  StreamWriter(StreamPlan plan, WriteOptions options, WriteWiring wiring, ShardNames names);
+  StreamWriter(StreamPlan plan, WriteOptions options, WriteWiring wiring, ShardNames names,
+               const OutputFormat* format);
   struct Work;
 
   OutputJob Job() const;
@@ -148,6 +113,7 @@ class StreamWriter {
   const WriteOptions options_;
   const WriteWiring wiring_;
   const ShardNames names_;
+  const OutputFormat* const format_;
   std::atomic<int64_t> rows_{0}, tokens_{0}, bytes_{0}, shards_{0}, kept_{0};
   std::atomic<bool> cancelled_{false};
   mutable std::mutex mutex_;  // guards what Cancel() touches, and the notice

@@ -106,9 +106,9 @@ class GrainOrderStage : public Stage {
         source_schema_(schema),
         schema_(std::move(schema)),
         context_(context),
-        // Tasks must not wait for others of their own pool, as readers do.
-        read_context_{std::make_shared<exec::ThreadPool>(context.pool->num_threads()),
-                      [bytes = bytes_read_](int64_t n) { *bytes += n; }},
+        count_context_{context.pool, [bytes = bytes_read_](int64_t n) { *bytes += n; }},
+        // The tasks read on their own: one that waits for others of its pool could wait for ever.
+        read_context_{nullptr, count_context_.count_bytes},
         grid_(RowsPerBatch(*source_, options) * context.lanes),
         cache_(source_, {options.columns}, source_schema_, read_context_, options.cache_bytes) {
     schema_ = WithPaddingField(std::move(schema_), options_.padding_column);
@@ -201,7 +201,7 @@ class GrainOrderStage : public Stage {
     RowIndex index;  // kept once all of it is known
     for (size_t shard : options_.shards) {
       if (cancelled_) return Status::Cancelled("the stream was closed");
-      ARROW_ASSIGN_OR_RAISE(Blocks blocks, source_->CountBlocks(shard, read_context_));
+      ARROW_ASSIGN_OR_RAISE(Blocks blocks, source_->CountBlocks(shard, count_context_));
       index.shards.push_back(shard);
       index.refs.push_back(
           std::make_shared<const ShardRef>(ShardRef{options_.name, source_->shard_names()[shard]}));
@@ -370,7 +370,8 @@ class GrainOrderStage : public Stage {
   const StageContext context_;
   const std::shared_ptr<std::atomic<int64_t>> bytes_read_ =
       std::make_shared<std::atomic<int64_t>>(0);
-  const ReadContext read_context_;
+  const ReadContext count_context_;  // for the thread that calls Next() and NumRows()
+  const ReadContext read_context_;   // for tasks of the pool
   const int64_t grid_;  // rows of a batch of all lanes; a lane has its share of their rows
   BlockCache cache_;
   BusyTimes busy_;

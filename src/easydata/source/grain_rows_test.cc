@@ -8,6 +8,8 @@
 #include <parquet/arrow/writer.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "easydata/order/permutation.h"
@@ -363,6 +365,27 @@ TEST(GrainRowsTest, KnowsHowManyRowsItHas) {
   EXPECT_EQ(count({.num_rows = 4}), 4);
   EXPECT_EQ(count({.num_rows = 14, .part = 0, .parts = 3}), 5);
   EXPECT_EQ(count({.num_rows = 14, .part = 2, .parts = 3}), 4);
+}
+
+int64_t NumThreads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+// Readers of CSV read ahead on a pool, where they have one.
+TEST(GrainRowsTest, ReadsOnTheThreadsOfItsPool) {
+  TestFolder folder;
+  std::vector<std::string> paths;
+  for (const std::string name : {"a.csv", "b.csv", "c.csv"}) {
+    paths.push_back(folder.Write(name, "text\none of " + name + "\nanother\n"));
+  }
+  const auto contract = Contract(MakeCsvSource(Listed(paths), ",").ValueOrDie(), Options({}, 1));
+  const int64_t before = NumThreads();
+  StageContext context;
+  context.pool = std::make_shared<exec::ThreadPool>(1);
+  const auto stage = contract.make(context).ValueOrDie();
+  EXPECT_EQ((*stage->Next().ValueOrDie()).num_rows(), 5);
+  EXPECT_EQ(NumThreads(), before + 1);
+  EXPECT_EQ((*stage->Next().ValueOrDie()).num_rows(), 1);
 }
 
 TEST(GrainRowsTest, IsPrintedWithWhatDeterminesItsRows) {

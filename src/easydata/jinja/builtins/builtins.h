@@ -1,32 +1,16 @@
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <string_view>
 
+#include "easydata/jinja/builtins/arguments.h"
 #include "easydata/jinja/value.h"
 
 namespace easydata::jinja {
-
 class Machine;
+}  // namespace easydata::jinja
 
-/// The arguments of a call: those by position, then those by name.
-struct Arguments {
-  const Value* values = nullptr;
-  int count = 0;
-  /// Of the last ones.
-  const std::string* names = nullptr;
-  int named = 0;
-
-  int positional() const { return count - named; }
-
-  /// The argument at a position (-1: it has none) or of a name; null where it is not given. Fails
-  /// where it is given twice.
-  const Value* Get(int position, std::string_view name) const;
-
-  /// Fails where there are more than `most` by position, or one by a name not among `known`
-  /// (separated by spaces).
-  void Check(std::string_view function, int most, std::string_view known) const;
-};
+namespace easydata::jinja::builtins {
 
 /// What a name stands for: its number, -1 for one that Jinja2 knows and we do not, -2 for one that
 /// neither knows.
@@ -56,4 +40,4 @@ Value CallFunction(Machine* machine, int function, const Arguments& arguments);
 enum class MethodOf : uint8_t { kNone, kMethod, kUnsafe, kUnsupported };
 MethodOf LookUpMethod(const Value& value, std::string_view name, int* method);
 
-}  // namespace easydata::jinja
+}  // namespace easydata::jinja::builtins
