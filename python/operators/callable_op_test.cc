@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "easydata/stream/row_error.h"
+#include "operators/embedded_python_for_tests.h"
 #include "operators/rows.h"
 
 namespace easydata {
@@ -13,8 +14,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-nb::object Evaluated(const char* text) { return nb::eval(nb::str(text)); }
 
 /// A batch of column "n": 0, 1, ... of shard "s".
 Batch Numbers(int64_t rows) {

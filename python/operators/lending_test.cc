@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "operators/embedded_python_for_tests.h"
+
 namespace easydata {
 namespace {
 
@@ -36,7 +38,7 @@ TEST(Lending, WhatIsLentIsThereAsLongAsSomebodyOwnsIt) {
 TEST(Lending, WhatCameOfAnObjectGoesWithIt) {
   Owned owner;
   const Borrowed borrowed = owner.Lend(nb::str("lent"));
-  const nb::object made = nb::eval(nb::str("[1]"));
+  const nb::object made = Evaluated("[1]");
   const Py_ssize_t before = Py_REFCNT(made.ptr());
   Kept kept = borrowed.Keep(made);
   EXPECT_TRUE(kept.Get().is(made));

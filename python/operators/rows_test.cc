@@ -6,13 +6,12 @@
 #include <gmock/gmock.h>
 
 #include "easydata/json/json_column.h"
+#include "operators/embedded_python_for_tests.h"
 
 namespace easydata {
 namespace {
 
 using testing::HasSubstr;
-
-nb::object Evaluated(const char* text) { return nb::eval(nb::str(text)); }
 
 std::string Shown(nb::handle value) { return nb::repr(value).c_str(); }
 

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "operators/python_error.h"
+
+namespace easydata {
+
+/// The value of an expression of Python's.
+inline nb::object Evaluated(const char* text) { return nb::eval(nb::str(text)); }
+
+}  // namespace easydata
