@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nanobind/eval.h>
+
 #include "operators/python_error.h"
 
 namespace easydata {
