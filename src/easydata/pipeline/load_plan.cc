@@ -23,12 +23,16 @@ Status CheckBalance(const StreamPlan& plan, const LoadOptions& options) {
         "by what they cost; leave it out, and give PackedShardedSource(shuffle=True), which "
         "shuffles before that");
   }
+  // The node that balances rows reads some that are not balanced.
   const PlanNode* node = plan.node.get();
-  for (; node->name != "pack.balance"; node = node->inputs[0].node.get()) {
-    if (node->keeps_row_count) continue;
-    return Status::Invalid(
-        "balance_groups orders the rows of a loader's step, and ", node->name,
-        ", which lies between, may leave rows out or add some; do that before the rows are packed");
+  while (node->inputs[0].node->facts.balance_groups > 0) {
+    if (!node->keeps_row_count) {
+      return Status::Invalid(
+          "balance_groups orders the rows of a loader's step, and ", node->name,
+          ", which lies between, may leave rows out or add some; do that before the rows are "
+          "packed");
+    }
+    node = node->inputs[0].node.get();
   }
   return Status::OK();
 }
