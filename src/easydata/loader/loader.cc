@@ -276,7 +276,7 @@ std::optional<nlohmann::json> Loader::TrySaveState() {
 const nlohmann::json& Loader::PlanOfState() {
   if (!plan_of_state_.is_null()) return plan_of_state_;
   plan_of_state_ = StateHead();
-  plan_of_state_["plan"] = Fingerprint(DescribeSteps(plan_, options_));
+  plan_of_state_["plan"] = Fingerprint(DescribeSteps(plan_, options_), *plan_.node);
   // After an edit the stream goes on with this mix first: it is kept as it is.
   nlohmann::json mix = mix::MixKeys(easydata::Describe(*plan_.node));
   if (!mix.empty()) {
@@ -319,11 +319,11 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   ARROW_RETURN_NOT_OK(CheckState(state));
   nlohmann::json saved = UnfoldFingerprint(state.at("plan"));
   nlohmann::json current = DescribeSteps(plan_, options_);
-  if (state.contains("mix")) saved.update(Fingerprint(state.at("mix")));
+  if (state.contains("mix")) saved.update(Fingerprint(state.at("mix"), *plan_.node));
   const bool is_edit =
       !allow.empty() && state.contains("mix") && state.at("mix") != mix::MixKeys(current);
   if (is_edit) ARROW_RETURN_NOT_OK(mix::ForgetEdits(state.at("mix"), &saved, &current));
-  ARROW_RETURN_NOT_OK(CheckFingerprint(saved, current));
+  ARROW_RETURN_NOT_OK(CheckFingerprint(saved, current, *plan_.node));
 
   LoaderPosition position;
   std::vector<TokenCounts> counts;

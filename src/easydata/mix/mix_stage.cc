@@ -547,7 +547,7 @@ Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOpti
           "count \"examples\"");
     }
     node->facts.is_packed = node->facts.is_packed && facts.is_packed;
-    node->inputs.push_back({"sources[" + options.names[i] + "].", sources[i].node});
+    node->inputs.push_back({"sources[" + options.names[i] + "].", sources[i].node, true});
     factories.push_back(sources[i].make);
   }
   StreamPlan plan;

@@ -313,7 +313,7 @@ nlohmann::json StreamWriter::Form() const {
 
 nlohmann::json StreamWriter::Identity() const {
   nlohmann::json identity = Form();
-  identity["plan"] = Fingerprint(Describe(*plan_.node));
+  identity["plan"] = Fingerprint(Describe(*plan_.node), *plan_.node);
   identity["group_rows"] = wiring_.row_groups.rows;
   identity["group_bytes"] = wiring_.row_groups.bytes;
   identity["sample_rows"] = wiring_.sample_rows;

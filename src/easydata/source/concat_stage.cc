@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/source/file_rules.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/map_stage.h"
 
@@ -198,6 +199,7 @@ StreamPlan ConcatPlan(std::vector<ConcatPart> parts) {
   nlohmann::json names = nlohmann::json::array();
   for (const ConcatPart& part : parts) names.push_back(part.shard_names);
   auto node = MakeNode("concat", {{"shard_names", std::move(names)}});
+  node->rules = ShardNameRules();
   StreamFacts& facts = node->facts;
   facts.finitude = Finitude::kFinite;
   facts.is_packed = !parts.empty();

@@ -20,6 +20,7 @@
 #include "easydata/exec/stop_scope.h"
 #include "easydata/files/file_system.h"
 #include "easydata/order/window_shuffle_stage.h"
+#include "easydata/source/file_rules.h"
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/quarantine.h"
 #include "easydata/source/read_order.h"
@@ -699,6 +700,7 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   }
   if (options.columns.has_value()) described["columns"] = DescribeColumns(*options.columns);
   auto node = MakeNode("source", described);
+  node->rules = FileRules();
   node->facts.finitude = Finitude::kFinite;
   node->files = {source, &source->shard_names()};
   node->storage = source->storage();

@@ -1,8 +1,6 @@
 #include "easydata/stream/fingerprint.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,35 +10,33 @@
 #include <vector>
 
 #include "easydata/base/hash.h"
-#include "easydata/base/utc_time.h"
 
 namespace easydata {
 namespace {
 
-constexpr size_t kShort = 24;  // characters of a value that is kept as it is
-constexpr char kSources[] = "sources[";
-constexpr char kFolded[] = "sources[*]";
-constexpr size_t kFoldedHash = 8;  // characters of the hash of a source's value
-constexpr size_t kHash = 17;       // characters of "#" and a value's hash
-constexpr size_t kItems = 16;      // that a list has at most whose items have hashes of their own
-constexpr size_t kItemHash = 4;    // characters of each, or of a part of a longer list
-constexpr char kNone[] = "--------";  // in place of one, where a source lacks the key
+constexpr size_t kShort = 24;              // characters of a value that is kept as it is
+constexpr std::string_view kAllOf = "*]";  // at the end of a key: the folded inputs "sources[*]"
+constexpr size_t kFoldedHash = 8;          // characters of the hash of an input's value
+constexpr size_t kHash = 17;               // characters of "#" and a value's hash
+constexpr size_t kItems = 16;    // that a list has at most whose items have hashes of their own
+constexpr size_t kItemHash = 4;  // characters of each, or of a part of a longer list
+constexpr char kNone[] = "--------";  // in place of one, where an input lacks the key
 
-/// {"keys": {key: the hash that all sources have, or ""}, "each": {name: its hashes of the keys
+/// {"keys": {key: the hash that all inputs have, or ""}, "each": {name: its hashes of the keys
 /// that are "", one after the other}}.
-nlohmann::json Fold(const std::map<std::string, std::map<std::string, std::string>>& sources) {
+nlohmann::json Fold(const std::map<std::string, std::map<std::string, std::string>>& inputs) {
   std::map<std::string, std::set<std::string>> values;
-  for (const auto& [name, keys] : sources) {
+  for (const auto& [name, keys] : inputs) {
     for (const auto& [key, hash] : keys) values[key].insert(hash);
   }
   nlohmann::json out = {{"keys", nlohmann::json::object()}, {"each", nlohmann::json::object()}};
   for (auto& [key, hashes] : values) {
-    for (const auto& [name, keys] : sources) {
+    for (const auto& [name, keys] : inputs) {
       if (!keys.contains(key)) hashes.insert(kNone);
     }
     out["keys"][key] = hashes.size() == 1 ? *hashes.begin() : "";
   }
-  for (const auto& [name, keys] : sources) {
+  for (const auto& [name, keys] : inputs) {
     std::string own;
     for (const auto& [key, hashes] : values) {
       if (hashes.size() == 1) continue;
@@ -124,149 +120,57 @@ std::string Change(const std::string& key, const nlohmann::json& saved,
          Shortened(now[i]);
 }
 
-/// What files were when they were listed (FileList::Describe), the most telling key first.
-constexpr std::array<std::string_view, 4> kOfFiles = {"source.bytes", "source.hashes",
-                                                      "source.tags", "source.mtimes"};
+/// A rule, and the node that has the option.
+struct RuledOption {
+  OptionRule rule;
+  const ComparedNode* node = nullptr;
+};
 
-/// The index of a key among those of files; their number for all other keys.
-size_t IndexOfFileKey(std::string_view key) {
-  return std::find_if(kOfFiles.begin(), kOfFiles.end(),
-                      [&](std::string_view name) { return key.ends_with(name); }) -
-         kOfFiles.begin();
-}
+/// Rules by key. A key without one is that of an option that must be equal.
+using KeyRules = std::map<std::string, RuledOption>;
 
-/// Names of files below the folder that all of them lie in (FileList::Describe).
-constexpr std::string_view kBelow = "source.names";
-
-/// Their names as they were given, those that were asked for, and what sources that follow each
-/// other call them where they share a name.
-constexpr std::string_view kFiles = "source.files";
-constexpr std::string_view kShards = "source.shards";
-constexpr std::string_view kRenamed = "concat.shard_names";
-
-/// Whether one side may lack a key: times and hashes of files are compared where both sides know
-/// them, so that a run may go on from a state with another `identity`.
-bool MayLack(std::string_view key) {
-  const size_t index = IndexOfFileKey(key);
-  return (index > 0 && index < kOfFiles.size()) || key.ends_with(kBelow);
-}
-
-bool AreMoved(const std::string& prefix, const nlohmann::json& saved,
-              const nlohmann::json& current);
-
-/// Whether a key is settled by another one: where files lie does not matter where both sides know
-/// them wherever they are.
-bool IsSettled(const std::string& key, const nlohmann::json& saved, const nlohmann::json& current) {
-  if (key.ends_with(kBelow)) return true;
-  if (key.ends_with(kFiles)) {
-    const std::string below = key.substr(0, key.size() - kFiles.size()) + std::string(kBelow);
-    return saved.contains(below) && current.contains(below) && saved.at(below) == current.at(below);
-  }
-  if (key.ends_with(kShards)) {
-    // All files were asked for by their names.
-    const std::string files = key.substr(0, key.size() - kShards.size()) + std::string(kFiles);
-    return saved.contains(files) && current.contains(files) && saved.at(key) == saved.at(files) &&
-           current.at(key) == current.at(files) && IsSettled(files, saved, current);
-  }
-  return key.ends_with(kRenamed) &&
-         AreMoved(key.substr(0, key.size() - kRenamed.size()) + "part[", saved, current);
-}
-
-/// Whether sources whose keys begin with `prefix` lie elsewhere than at the save.
-bool AreMoved(const std::string& prefix, const nlohmann::json& saved,
-              const nlohmann::json& current) {
-  bool is_moved = false;
-  for (const auto& [key, value] : current.items()) {
-    if (!key.starts_with(prefix) || !key.ends_with(kFiles) || !saved.contains(key)) continue;
-    if (saved.at(key) == value) continue;
-    if (!IsSettled(key, saved, current)) return false;
-    is_moved = true;
-  }
-  return is_moved;
+RuledOption RuleOf(const std::string& key, const KeyRules& rules) {
+  const auto found = rules.find(key);
+  return found == rules.end() ? RuledOption{} : found->second;
 }
 
 /// Whether a key lists the operators of a stream: their options tell more.
 bool ListsOperators(std::string_view key) { return key == "plan" || key.ends_with("].plan"); }
 
-/// The keys of a fingerprint in the order in which they are compared, without lists of operators:
-/// names of files tell more than what they were.
-std::vector<std::string> KeysOf(const nlohmann::json& fingerprint) {
+/// The keys of a fingerprint in the order in which they are compared, without lists of operators.
+std::vector<std::string> KeysOf(const nlohmann::json& fingerprint, const KeyRules& rules) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : fingerprint.items()) {
     if (!ListsOperators(key)) keys.push_back(key);
   }
-  std::stable_sort(keys.begin(), keys.end(), [](const std::string& a, const std::string& b) {
-    const auto rank = [](const std::string& key) {
-      return (IndexOfFileKey(key) + 1) % (kOfFiles.size() + 1);
-    };
-    return rank(a) < rank(b);
+  std::stable_sort(keys.begin(), keys.end(), [&](const std::string& a, const std::string& b) {
+    return RuleOf(a, rules).rule.rank < RuleOf(b, rules).rule.rank;
   });
   return keys;
 }
 
-/// The files that may have changed, by what is known of each of them or of parts of the list:
-/// [begin, end) of it.
-std::pair<size_t, size_t> FindChangedFiles(const nlohmann::json& saved,
-                                           const nlohmann::json& current,
-                                           const nlohmann::json& now) {
-  const size_t files = now.size();
-  const bool has_values = saved.is_array() && saved.size() == files;
-  const std::string before(ItemHashes(saved, files <= kItems ? ':' : '/'));
-  const std::string after(ItemHashes(current, files <= kItems ? ':' : '/'));
-  const size_t parts = has_values ? files : before.size() / kItemHash;
-  if (!has_values && (before.size() != after.size() || before.empty())) return {0, files};
-  for (size_t part = 0; part < parts; ++part) {
-    const bool same = has_values ? saved[part] == now[part]
-                                 : before.compare(part * kItemHash, kItemHash, after,
-                                                  part * kItemHash, kItemHash) == 0;
-    if (same) continue;
-    if (files <= kItems || has_values) return {part, part + 1};
-    return {PartBegin(part, files), PartBegin(part + 1, files)};
+/// What the keys of a plan's folded inputs begin with, "sources["; empty: there are none.
+std::string FoldedPrefix(const PlanNode& plan) {
+  for (const KeyedNode& each : KeyedNodes(plan)) {
+    if (!each.stream.empty() || each.node->inputs.empty()) continue;
+    const PlanInput& input = each.node->inputs[0];
+    if (input.is_folded) return input.prefix.substr(0, input.prefix.find('[') + 1);
   }
-  return {0, files};
-}
-
-/// How the files of a source changed whose names did not.
-std::string DescribeChangedFiles(const std::string& key, const nlohmann::json& saved,
-                                 const nlohmann::json& current, const nlohmann::json& description) {
-  const std::string prefix = key.substr(0, key.rfind("source."));
-  const nlohmann::json& now = description.at(key);
-  const nlohmann::json& paths = description.at(prefix + "source.files");
-  const auto [begin, end] = FindChangedFiles(saved, current, now);
-  if (end > paths.size() || begin >= end) return key + " changed";
-  std::string text = prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1) + " ";
-  const std::string first = paths[begin].get<std::string>();
-  const bool is_one = begin + 1 == end;
-  text += is_one ? first
-                 : "one of the " + std::to_string(end - begin) + " files from " + first + " to " +
-                       paths[end - 1].get<std::string>();
-  text += " changed since the state was saved";
-  const auto show = [&](const nlohmann::json& value) {
-    if (key.ends_with("source.bytes")) return value.dump() + " bytes";
-    return value.is_number_integer() ? UtcTime(value.get<int64_t>()) : value.dump();
-  };
-  if (is_one) {
-    const bool is_known = saved.is_array() && begin < saved.size();
-    text += is_known ? ", from " + show(saved[begin]) + " to " : ", to ";
-    text += show(now[begin]);
-  }
-  if (!key.ends_with("source.mtimes")) return text;
-  return text +
-         " (a copy has another time, too: where only the time is another, give the source "
-         "identity=\"size\" to go on)";
+  return "";
 }
 
 }  // namespace
 
-nlohmann::json Fingerprint(const nlohmann::json& description) {
+nlohmann::json Fingerprint(const nlohmann::json& description, const PlanNode& plan) {
+  const std::string folded = FoldedPrefix(plan);
   nlohmann::json out = nlohmann::json::object();
-  std::map<std::string, std::map<std::string, std::string>> sources;  // hashes by name and key
+  std::map<std::string, std::map<std::string, std::string>> inputs;  // hashes by name and key
   for (const auto& [key, value] : description.items()) {
     const std::string text = value.dump();
     const size_t name_end = key.find("].");
-    if (key.rfind(kSources, 0) == 0 && name_end != std::string::npos) {
-      const size_t start = std::strlen(kSources);
-      sources[key.substr(start, name_end - start)][key.substr(name_end + 2)] =
+    if (!folded.empty() && key.starts_with(folded) && name_end != std::string::npos) {
+      const size_t start = folded.size();
+      inputs[key.substr(start, name_end - start)][key.substr(name_end + 2)] =
           ToHex(Hash64(text)).substr(0, kFoldedHash);
     } else if (text.size() <= kShort) {
       out[key] = value;
@@ -274,68 +178,124 @@ nlohmann::json Fingerprint(const nlohmann::json& description) {
       out[key] = HashOf(value, text);
     }
   }
-  if (!sources.empty()) out[kFolded] = Fold(sources);
+  if (!inputs.empty()) out[folded + std::string(kAllOf)] = Fold(inputs);
   return out;
 }
 
 nlohmann::json UnfoldFingerprint(const nlohmann::json& fingerprint) {
   nlohmann::json out = fingerprint;
-  if (!out.is_object() || !out.contains(kFolded)) return out;
-  const nlohmann::json folded = out.at(kFolded);
-  out.erase(kFolded);
-  for (const auto& [name, own] : folded.at("each").items()) {
-    const auto hashes = own.get<std::string>();
-    size_t at = 0;
-    for (const auto& [key, common] : folded.at("keys").items()) {
-      auto hash = common.get<std::string>();
-      if (hash.empty()) {
-        hash = hashes.substr(std::min(at, hashes.size()), kFoldedHash);
-        at += kFoldedHash;
+  if (!out.is_object()) return out;
+  for (const auto& [all, folded] : fingerprint.items()) {
+    if (!all.ends_with(kAllOf)) continue;
+    out.erase(all);
+    const std::string prefix = all.substr(0, all.size() - kAllOf.size());
+    for (const auto& [name, own] : folded.at("each").items()) {
+      const auto hashes = own.get<std::string>();
+      size_t at = 0;
+      for (const auto& [key, common] : folded.at("keys").items()) {
+        auto hash = common.get<std::string>();
+        if (hash.empty()) {
+          hash = hashes.substr(std::min(at, hashes.size()), kFoldedHash);
+          at += kFoldedHash;
+        }
+        if (hash != kNone) out[prefix + name + "]." + key] = "#" + hash;
       }
-      if (hash != kNone) out[kSources + name + "]." + key] = "#" + hash;
     }
   }
   return out;
 }
 
-Status CheckFingerprint(const nlohmann::json& saved_plan, const nlohmann::json& description) {
+Status CheckFingerprint(const nlohmann::json& saved_plan, const nlohmann::json& description,
+                        const PlanNode& plan) {
   const nlohmann::json saved = UnfoldFingerprint(saved_plan);
-  const nlohmann::json current = UnfoldFingerprint(Fingerprint(description));
-  for (const std::string& key : KeysOf(current)) {
+  const nlohmann::json current = UnfoldFingerprint(Fingerprint(description, plan));
+  std::vector<ComparedNode> nodes;
+  for (KeyedNode& node : KeyedNodes(plan)) nodes.push_back({std::move(node), saved, current});
+  KeyRules rules;
+  for (const ComparedNode& node : nodes) {
+    for (const OptionRule& rule : node.node->rules) {
+      rules[node.options + rule.option] = {rule, &node};
+    }
+  }
+  for (const std::string& key : KeysOf(current, rules)) {
     const nlohmann::json& value = current.at(key);
+    const auto [rule, node] = RuleOf(key, rules);
     if (!saved.contains(key)) {
-      if (MayLack(key)) continue;
+      if (rule.may_lack) continue;
       return Status::Invalid("the saved state is of another stream: it knows nothing of ", key,
                              ", which is ", Show(value),
                              " now; resume with the configuration it was saved with");
     }
-    if (saved.at(key) == value || IsSettled(key, saved, current)) continue;
-    const auto now = description.find(key);
-    if (IndexOfFileKey(key) < kOfFiles.size() && now != description.end()) {
-      return Status::Invalid("the saved state is of other files: ",
-                             DescribeChangedFiles(key, saved.at(key), value, description),
-                             "; resume with the files it was saved with, or start anew");
-    }
-    return Status::Invalid(
-        "the saved state is of another stream: ",
-        Change(key, saved.at(key), value, now == description.end() ? nlohmann::json() : *now),
-        "; resume with the configuration it was saved with");
+    if (saved.at(key) == value || (rule.may_differ != nullptr && rule.may_differ(*node))) continue;
+    if (rule.explain != nullptr) return Status::Invalid(rule.explain(*node, rule.option));
+    return Status::Invalid("the saved state is of another stream: ",
+                           Change(key, saved.at(key), value, description.at(key)),
+                           "; resume with the configuration it was saved with");
   }
   for (const auto& [key, value] : saved.items()) {
-    if (!current.contains(key) && !MayLack(key) && !ListsOperators(key)) {
+    if (!current.contains(key) && !RuleOf(key, rules).rule.may_lack && !ListsOperators(key)) {
       return Status::Invalid("the saved state is of another stream: ", key, " was ", Show(value),
                              " and is gone; resume with the configuration it was saved with");
     }
   }
   for (const auto& [key, value] : current.items()) {
     if (!ListsOperators(key) || (saved.contains(key) && saved.at(key) == value)) continue;
-    const auto now = description.find(key);
     return Status::Invalid("the saved state is of another stream: its operators follow each other ",
-                           "otherwise, in ", key,
-                           now == description.end() ? "" : ", now " + Shortened(*now),
+                           "otherwise, in ", key, ", now ", Shortened(description.at(key)),
                            "; resume with the configuration it was saved with");
   }
   return Status::OK();
+}
+
+const nlohmann::json* ComparedNode::Saved(const std::string& option) const {
+  const auto found = saved.find(options + option);
+  return found == saved.end() ? nullptr : &*found;
+}
+
+const nlohmann::json* ComparedNode::Current(const std::string& option) const {
+  const auto found = current.find(options + option);
+  return found == current.end() ? nullptr : &*found;
+}
+
+bool ComparedNode::IsSame(const std::string& option) const {
+  return Saved(option) != nullptr && Current(option) != nullptr &&
+         *Saved(option) == *Current(option);
+}
+
+bool ComparedNode::MayDiffer(const std::string& option) const {
+  return std::any_of(node->rules.begin(), node->rules.end(), [&](const OptionRule& rule) {
+    return rule.option == option && rule.may_differ != nullptr && rule.may_differ(*this);
+  });
+}
+
+std::vector<ComparedNode> ComparedNode::Upstream() const {
+  std::vector<ComparedNode> out;
+  for (const PlanInput& input : node->inputs) {
+    for (KeyedNode& each : KeyedNodes(*input.node, stream + input.prefix)) {
+      out.push_back({std::move(each), saved, current});
+    }
+  }
+  return out;
+}
+
+std::pair<size_t, size_t> FindChangedItems(const nlohmann::json& saved,
+                                           const nlohmann::json& current,
+                                           const nlohmann::json& now) {
+  const size_t items = now.size();
+  const bool has_values = saved.is_array() && saved.size() == items;
+  const std::string before(ItemHashes(saved, items <= kItems ? ':' : '/'));
+  const std::string after(ItemHashes(current, items <= kItems ? ':' : '/'));
+  const size_t parts = has_values ? items : before.size() / kItemHash;
+  if (!has_values && (before.size() != after.size() || before.empty())) return {0, items};
+  for (size_t part = 0; part < parts; ++part) {
+    const bool same = has_values ? saved[part] == now[part]
+                                 : before.compare(part * kItemHash, kItemHash, after,
+                                                  part * kItemHash, kItemHash) == 0;
+    if (same) continue;
+    if (items <= kItems || has_values) return {part, part + 1};
+    return {PartBegin(part, items), PartBegin(part + 1, items)};
+  }
+  return {0, items};
 }
 
 }  // namespace easydata

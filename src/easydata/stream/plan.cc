@@ -25,26 +25,33 @@ std::shared_ptr<PlanNode> MakeNode(std::string name, const nlohmann::json& optio
 }
 
 nlohmann::json Describe(const PlanNode& node) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const KeyedNode& each : KeyedNodes(node)) {
+    for (const auto& [name, value] : each.node->options->items()) out[each.options + name] = value;
+    out[each.stream + "plan"].push_back(each.node->name);
+  }
+  return out;
+}
+
+std::vector<KeyedNode> KeyedNodes(const PlanNode& node, const std::string& stream) {
   // From the last operator up to the first, or to one that reads several streams.
   std::vector<const PlanNode*> chain{&node};
   while (chain.back()->inputs.size() == 1 && chain.back()->inputs[0].prefix.empty()) {
     chain.push_back(chain.back()->inputs[0].node.get());
   }
-  nlohmann::json out = nlohmann::json::object();
+  std::vector<KeyedNode> out;
   for (const PlanInput& input : chain.back()->inputs) {
-    const nlohmann::json described = Describe(*input.node);
-    for (const auto& [key, value] : described.items()) out[input.prefix + key] = value;
+    for (KeyedNode& each : KeyedNodes(*input.node, stream + input.prefix)) {
+      out.push_back(std::move(each));
+    }
   }
-  nlohmann::json names = nlohmann::json::array();
   std::map<std::string, int> seen;
   for (auto each = chain.rbegin(); each != chain.rend(); ++each) {
-    const std::string& name = (*each)->name;
-    const int number = ++seen[name];
-    const std::string prefix = number == 1 ? name : name + "[" + std::to_string(number) + "]";
-    for (const auto& [key, value] : (*each)->options->items()) out[prefix + "." + key] = value;
-    names.push_back(name);
+    std::string options = stream + (*each)->name;
+    const int number = ++seen[(*each)->name];
+    if (number > 1) options += "[" + std::to_string(number) + "]";
+    out.push_back({*each, stream, options + "."});
   }
-  out["plan"] = std::move(names);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,12 +43,29 @@ struct StreamFacts {
   bool is_endless() const { return finitude == Finitude::kEndless; }
 };
 
+struct ComparedNode;  // stream/fingerprint.h
 struct PlanNode;
+
+/// How an option compares with what a state has kept of it, where the two need not be equal. The
+/// module that writes the option has its rule.
+struct OptionRule {
+  const char* option = "";
+  /// Whether the state or the plan may lack it.
+  bool may_lack = false;
+  /// Options are compared in the order of their ranks, those of one rank in that of their keys.
+  int rank = 0;
+  /// Whether it may differ from the saved one; null: never.
+  bool (*may_differ)(const ComparedNode& node) = nullptr;
+  /// The error message where it differs; null: one of all options.
+  std::string (*explain)(const ComparedNode& node, const std::string& option) = nullptr;
+};
 
 /// One of the streams that a node reads. Its prefix tells it from the others: "sources[code].".
 struct PlanInput {
   std::string prefix;
   std::shared_ptr<const PlanNode> node;
+  /// There may be many like it: states keep a few bytes of each (Fingerprint).
+  bool is_folded = false;
 };
 
 /// One operator of a plan, and what it reads: nodes make up a tree, which never changes.
@@ -57,6 +75,8 @@ struct PlanNode {
   /// Its options as a JSON object: what, with the inputs, determines the rows that come. It holds
   /// nothing that may change between a save and a restore (ranks, threads, buffers).
   std::shared_ptr<const nlohmann::json> options;
+  /// Rules of those options that have one; they live as long as the program.
+  std::span<const OptionRule> rules;
   std::vector<PlanInput> inputs;
   /// False where a part of it cannot be recognised in another process: a lambda, a closure. A run
   /// does without; what stores data and looks it up later refuses such a node.
@@ -101,6 +121,16 @@ std::shared_ptr<PlanNode> MakeNode(std::string name, const nlohmann::json& optio
 /// of one name has "<operator>[n].". What a node with several inputs reads comes after the prefix
 /// of each: "sources[code].source.files".
 nlohmann::json Describe(const PlanNode& node);
+
+/// A node of a plan, and what its keys in a description of the plan begin with.
+struct KeyedNode {
+  const PlanNode* node;
+  std::string stream;   // keys of the stream that it is an operator of: "sources[code]."
+  std::string options;  // keys of its options: "sources[code].source."
+};
+
+/// The nodes of a plan, upstream first. `stream` is put before all keys.
+std::vector<KeyedNode> KeyedNodes(const PlanNode& node, const std::string& stream = "");
 
 /// Prints the columns that a node reads: {name: kind}.
 nlohmann::json DescribeColumns(const std::vector<ColumnRequest>& columns);

@@ -50,6 +50,25 @@ TEST(PlanTest, PrintsWhatANodeReadsBehindThePrefixOfEach) {
   EXPECT_EQ(Describe(*mix).at("sources[a].source.files"), nlohmann::json({"x"}));
 }
 
+TEST(PlanTest, KeysLeadToTheirNodes) {
+  StreamPlan part = PlanOfNode(MakeNode("map", {{"callable", "f"}}, Files("x")));
+  part = PlanOfNode(MakeNode("map", {{"callable", "g"}}, part));
+  auto mix = MakeNode("mix", nlohmann::json::object());
+  mix->inputs = {{"sources[a].", part.node}, {"sources[b].", Files("y").node}};
+  const StreamPlan plan = PlanOfNode(MakeNode("pack", {{"seq_length", 8}}, PlanOfNode(mix)));
+  const nlohmann::json description = Describe(*plan.node);
+  std::string keys;
+  for (const KeyedNode& each : KeyedNodes(*plan.node)) {
+    keys += each.stream + "|" + each.options + "\n";
+    for (const auto& [option, value] : each.node->options->items()) {
+      EXPECT_EQ(description.at(each.options + option), value);
+    }
+  }
+  EXPECT_EQ(keys,
+            "sources[a].|sources[a].source.\nsources[a].|sources[a].map.\n"
+            "sources[a].|sources[a].map[2].\nsources[b].|sources[b].source.\n|mix.\n|pack.\n");
+}
+
 TEST(PlanTest, TheOrderOfOperatorsShows) {
   const auto chain = [](const std::string& first, const std::string& second) {
     const StreamPlan inner = PlanOfNode(MakeNode(first, nlohmann::json::object(), Files("a")));
