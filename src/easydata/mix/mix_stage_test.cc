@@ -14,6 +14,7 @@
 #include "easydata/json/json_column.h"
 #include "easydata/mix/mix_test_sources.h"
 #include "easydata/mix/union_schema.h"
+#include "easydata/stream/fingerprint.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/stream/memory_stage.h"
 #include "easydata/stream/row_error.h"
@@ -321,6 +322,7 @@ TEST(MixStageTest, ThePlanNamesEachSource) {
   const nlohmann::json description = Describe(*plan.node);
   EXPECT_EQ(description.at("sources[a].source.files").dump(), "[\"x.parquet\"]");
   EXPECT_EQ(description.at("mix.block_size"), 10);
+  EXPECT_TRUE(Fingerprint(description, *plan.node).contains("sources[*]"));
 }
 
 }  // namespace
