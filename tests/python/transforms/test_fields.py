@@ -135,6 +135,8 @@ def test_add_field_is_the_operation_of_streams(tmp_path: Path, value: Any) -> No
     (streamed,) = JsonShardedSource(str(tmp_path / "a.jsonl")).transform(AddField("v", value))
     for made in (added["v"], streamed["v"]):
         assert repr(made) == repr(value)
+    step = AddField("v", value)._plan_step()
+    assert step.works_on_columns == (value != 2**70), "the operation does what it can"
 
 
 def test_chain_stops_at_none_and_is_flat() -> None:
