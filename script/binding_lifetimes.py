@@ -20,6 +20,7 @@ HOLDERS = {
     "json_values.cc": "json.loads, and keys of dicts",
     "rows.cc": "names of columns, and values made of Arrow's",
     "rows_from_python.cc": "names of columns",
+    "python_messages.cc": "PythonMessages holds what is being read, on the stack",
     "huggingface_encoder.h": "a Tokenizer made of JSON, which refers to no object of Python's",
     "fsspec_store.cc": "FsspecFiles made of JSON",
 }

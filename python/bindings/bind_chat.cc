@@ -15,6 +15,7 @@
 #include "jinja_template.h"
 #include "operators/bound_type.h"
 #include "operators/callable_op.h"
+#include "operators/python_messages.h"
 
 namespace easydata {
 namespace {
@@ -226,6 +227,25 @@ std::shared_ptr<const jinja::Template> CompiledTemplate(nb::handle object) {
 }
 
 void BindChat(nb::module_& m) {
+  m.def(
+      "reasoning_fields",
+      [] {
+        return std::vector<std::string_view>(std::begin(chat::kReasoningFields),
+                                             std::end(chat::kReasoningFields));
+      },
+      "What a model thought, under the names that templates read it by; the first is the standard "
+      "one.");
+  m.def("read_conversation", &ReadPythonMessages, nb::arg("value").none(), nb::arg("field"),
+        nb::arg("roles").none(), nb::arg("decoded"),
+        nb::sig("def read_conversation(value: object, field: str, roles: dict[str, str] | None, "
+                "decoded: collections.abc.Callable[[typing.Any], typing.Any]) -> "
+                "list[dict[str, typing.Any]]"),
+        "The messages that a row holds in `field`. `decoded` makes what it holds of JSON text.");
+  m.def("template_messages", &PythonTemplateMessages, nb::arg("messages"),
+        nb::sig("def template_messages(messages: list[typing.Any]) -> "
+                "list[dict[str, typing.Any]]"),
+        "Messages as templates see them: no keys without a value, what a model thought under all "
+        "of its names.");
   m.def("render_step", &RenderStep, nb::arg("callable"), nb::arg("plain").none(),
         nb::arg("with_tools").none(), nb::kw_only(), nb::arg("name"), nb::arg("text"),
         nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("messages"), nb::arg("output"),

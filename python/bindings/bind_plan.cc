@@ -88,7 +88,7 @@ BoundPlan RowsOfFiles(const PySource& source, nb::object report,
 BoundPlan RowsOfPython(nb::object open, nb::object shard_names, const std::string& type_name,
                        nb::object schema, nb::object description, const std::string& name,
                        std::optional<int64_t> num_rows, const std::vector<const BoundPlan*>& inputs,
-                       const std::optional<std::string>& shuffle, uint64_t seed) {
+                       const nb::kwargs& given) {
   Owned owned;
   PythonRowsOptions options(owned.Lend(std::move(open)), owned.Lend(std::move(shard_names)));
   if (!schema.is_none()) options.schema = Unwrap(ImportSchema(schema));

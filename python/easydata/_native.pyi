@@ -219,12 +219,12 @@ class Source:
     @property
     def shard_names(self) -> list[str]: ...
 
-    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, name: str = '', on_error: str = 'raise', quarantine_path: str = '', report: Callable[[str], object] | None = None, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None, on_missing: str = 'raise') -> Stream:
+    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, report: Callable[[str], object] | None = None, *, name: str = "", on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
         """
         The rows of the shards, from row `start_row` of the first one on, or shuffled.
         """
 
-    def grain_rows(self, columns: dict[str, str] | None, *, name: str, seed: int | None, part: int, parts: int, num_rows: int | None, real_rows: int | None, padding_column: str) -> Stream:
+    def grain_rows(self, columns: dict[str, str] | None, *, name: str = "", seed: int | None = 0, part: int = 0, parts: int = 1, num_rows: int | None = None, real_rows: int | None = None, padding_column: str = "") -> Stream:
         """A host's share of the rows in Grain's order: GrainRowsPlan()."""
 
     def known_rows(self, shard: int) -> int | None:
@@ -249,12 +249,12 @@ def make_source(files: FileListing, format: str, options: dict[str, object]) -> 
 def schema_of(stream: Stream) -> Any:
     """The schema of a stream's batches, as a pyarrow.Schema."""
 
-def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0, shuffle: str | None = None, seed: int = 0, window_bytes: int | None = None, num_rows: int | None = None, *, inputs: Sequence[Stream]) -> Stream:
+def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0, num_rows: int | None = None, *, inputs: Sequence[Stream], mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
     """
     A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. `num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are made of, whose files are then this stream's; none where nothing is known of that.
     """
 
-def check_shuffle(mode: str, seed: int, window_bytes: int | None) -> None:
+def check_shuffle(*, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> None:
     """Raises TypeError or ValueError for what source.shuffle() cannot do."""
 
 class RowIterator:
@@ -356,15 +356,15 @@ class Plan:
         Whether a stream may start at any row of a shard without making those before.
         """
 
-def file_rows(source: Source, *, name: str, on_error: str, on_missing: str, quarantine_path: str, report: Callable[[str], object] | None, columns: Sequence[str] | None) -> Plan:
+def file_rows(source: Source, report: Callable[[str], object] | None, columns: Sequence[str] | None, *, name: str = "", on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
     """Rows of files; of these columns, where they are named."""
 
-def python_rows(open: Callable[..., Iterable[object]], shard_names: Callable[[], Iterable[str]], *, type_name: str, schema: object | None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, inputs: Sequence[Plan] = [], shuffle: str | None = None, seed: int = 0) -> Plan:
+def python_rows(open: Callable[..., Iterable[object]], shard_names: Callable[[], Iterable[str]], type_name: str, schema: object | None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, inputs: Sequence[Plan] = [], *, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
     """
-    What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. `num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are made of. `shuffle`: the order that open(..., epoch=) gives them in.
+    What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. `num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are made of. The options: the order that open(..., epoch=) gives them in.
     """
 
-def shuffled_rows(input: Plan, *, shuffle: str, seed: int, window_bytes: int | None) -> Plan:
+def shuffled_rows(input: Plan, *, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
     """The rows in a random order, as one shard."""
 
 def limited_rows(input: Plan, *, shards: Sequence[str], max_rows: int, rows_within: Callable[[str], int], rows: Plan | None) -> Plan:
@@ -383,10 +383,8 @@ def mixed_rows(inputs: Sequence[Plan], options: MixOptions) -> Plan:
 def packed_rows(input: Plan, options: PackedOptions) -> Plan:
     """Lists of tokens packed into rows of one length."""
 
-def tokenized_rows(texts: Plan, encoder: TextEncoder, *, column: str, add_special_tokens: bool, max_length: int, may_be_whole: bool, attention_mask: bool, pad_to: int, pad_id: int, pad_left: bool, keep: Sequence[str], on_error: str, rows_per_call: int, max_threads: int, report: object | None) -> Plan:
-    """
-    The rows with the text in `column` tokenized. `report` as of tokenize().
-    """
+def tokenized_rows(texts: Plan, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, may_be_whole: bool, *, content_field: str = "text", add_special_tokens: bool = True, max_length: int = 0, return_attention_mask: bool = True, pad_to: int = 0, pad_token_id: int = 0, pad_left: bool = False, additional_fields: Iterable[str] = ..., skip_missing: bool = False, batch_size: int = 0, num_workers: int = 0) -> Plan:
+    """The rows with their texts tokenized. `report` as of tokenize()."""
 
 def columns_or_refused(rows: Plan, column: str) -> Plan:
     """
@@ -403,6 +401,21 @@ def transformed_rows(root: Plan, steps: Sequence[Step]) -> Plan:
 
 def made_rows(stream: Stream) -> Plan:
     """The rows of a stream that is made already."""
+
+def reasoning_fields() -> list[str]:
+    """
+    What a model thought, under the names that templates read it by; the first is the standard one.
+    """
+
+def read_conversation(value: object, field: str, roles: dict[str, str] | None, decoded: Callable[[Any], Any]) -> list[dict[str, Any]]:
+    """
+    The messages that a row holds in `field`. `decoded` makes what it holds of JSON text.
+    """
+
+def template_messages(messages: list[Any]) -> list[dict[str, Any]]:
+    """
+    Messages as templates see them: no keys without a value, what a model thought under all of its names.
+    """
 
 def render_step(callable: object, plain: JinjaTemplate | None, with_tools: JinjaTemplate | None, *, name: str, text: str, keeps_rows: bool, has_identity: bool, messages: str, output: str, roles: dict[str, str], variables: str, refuses: bool) -> Step:
     """
@@ -442,7 +455,7 @@ def apply_column_op(stream: Stream, op: str, options: str) -> Stream:
     The stream with an operation on columns downstream of it (transform/column_op.h); `options` are JSON.
     """
 
-def tokenize(stream: Stream, encoder: TextEncoder, *, column: str, add_special_tokens: bool, max_length: int, attention_mask: bool, pad_to: int, pad_id: int, pad_left: bool, keep: Sequence[str], on_error: str, rows_per_call: int, max_threads: int, report: object | None) -> Stream:
+def tokenize(stream: Stream, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, *, content_field: str = "text", add_special_tokens: bool = True, max_length: int = 0, return_attention_mask: bool = True, pad_to: int = 0, pad_token_id: int = 0, pad_left: bool = False, additional_fields: Iterable[str] = ..., skip_missing: bool = False, batch_size: int = 0, num_workers: int = 0) -> Stream:
     """
     The stream with its text column tokenized. `report(which, source, documents, tokens)` is told once when the first are cut, and once how many were in all.
     """

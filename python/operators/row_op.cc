@@ -10,6 +10,7 @@
 
 #include <utility>
 
+#include "easydata/json/json_column.h"
 #include "easydata/json/json_text.h"
 #include "operators/rows.h"
 
@@ -92,6 +93,8 @@ Status RowOp::Run(const std::vector<std::string>& names, const std::vector<Look>
                                             : Result<std::string>(Status::KeyError(""));
     if (index.ok()) {
       made.from = std::stoi(*index);
+    } else if (json::IsJsonField(*field)) {
+      made.json = static_cast<const arrow::StringArray&>(*out.rows->column(i)).GetView(0);
     } else {
       ARROW_RETURN_NOT_OK(json::AppendJsonValue(*out.rows->column(i), 0, &made.json));
     }

@@ -245,7 +245,7 @@ class ChatTemplate:
             if options.pop(name, None):
                 raise TypeError(_TOKEN_OPTIONS[name])
         engine = self.engine_for(chat_template, with_tools=tools is not None)
-        chat = _prepared(messages)
+        chat = _native.template_messages(list(messages))
         if not chat:
             raise ValueError("the conversation is empty: there is no message to render")
         final = _tag_final_message(chat, continue_final_message, engine.source)
@@ -388,25 +388,11 @@ def _schema(tool: Any) -> Any:
     return get_json_schema(tool)
 
 
-# What a model thought, under the names that templates read it by; the first is the standard one.
-REASONING_FIELDS = ("reasoning_content", "thinking", "reasoning")
+REASONING_FIELDS = tuple(_native.reasoning_fields())
+"""What a model thought, under the names that templates read it by."""
 
 # Stands where a text is to end. Its white space tells whether a template strips what it prints.
 _TAG = "\uf8f4END_OF_FINAL_MESSAGE "
-
-
-def _prepared(messages: Messages) -> list[Any]:
-    """The messages that a template sees."""
-    chat: list[Any] = []
-    for message in messages:
-        if not isinstance(message, Mapping):
-            raise TypeError(f"a message is {type(message).__name__}, expected a dict with a role")
-        given = {name: value for name, value in message.items() if value is not None}
-        thought = next((given[name] for name in REASONING_FIELDS if name in given), None)
-        if thought is not None:
-            given = {"thinking": thought, **given, "reasoning_content": thought}
-        chat.append(given)
-    return chat
 
 
 def _tag_final_message(chat: list[Any], wanted: bool | str, source: str) -> str | None:

@@ -72,8 +72,9 @@ class _Step:
 
     def _column_step(self, op: str, options: Mapping[str, Any], **more: Any) -> _native.Step:
         """A step that is an operation of the engine's on columns."""
-        text = json.dumps(options, ensure_ascii=False, allow_nan=False)
-        return _native.column_step(self, **self._described(), op=op, options=text, **more)
+        return _native.column_step(
+            self, **self._described(), op=op, options=_json_of(options), **more
+        )
 
     def _described(self) -> dict[str, Any]:
         return {
@@ -130,7 +131,7 @@ class ColumnTransform(Transform):
     def __call__(self, example: Example) -> Example | None:
         """Returns a new row, or None where it is dropped."""
         if self._row_op is None:
-            self._row_op = _native.RowOp(self._op, json.dumps(self._options))
+            self._row_op = _native.RowOp(self._op, _json_of(self._options))
         return self._row_op(example)
 
     def _plan_step(self) -> _native.Step:
@@ -269,6 +270,10 @@ def fail_at(error: Exception, shard: str, row: int) -> NoReturn:
         raise stopped from error
     error.add_note(note)
     raise error
+
+
+def _json_of(options: Mapping[str, Any]) -> str:
+    return json.dumps(options, ensure_ascii=False, allow_nan=False)
 
 
 def _name(fn: object) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from easydata.tokenizers.chat_template import Renderer
+from easydata import _native
+from easydata.tokenizers.chat_template import REASONING_FIELDS, Renderer
 
 DEFAULT_ROLE_MAPPING = {
     "human": "user",
@@ -31,9 +31,6 @@ FROM_VALUE_ROLES = {
     "tool_call": "assistant",
 }
 """Roles of from/value messages by the names in the data."""
-
-# What a model says before its answer, under the names that templates know it by.
-_REASONING = ("reasoning_content", "reasoning", "thinking")
 
 # A mark that no text has: from the end of the private use area.
 _MARK = "\uf8f3"
@@ -79,85 +76,8 @@ def read_conversation(
             that is no text.
         TypeError: `value` is no list of messages, or a text in it is something else.
     """
-    value = decoded(value)
-    if isinstance(value, str):
-        raise ValueError(
-            f"field {field!r} holds text that is no JSON list of messages; expected messages "
-            f"(dicts with role and content) or their JSON: {value[:60]!r}"
-        )
-    if not isinstance(value, Sequence) or isinstance(value, bytes):
-        raise TypeError(
-            f"field {field!r} holds {type(value).__name__}, expected a list of messages"
-        )
-    if not value:
-        raise ValueError(f"field {field!r} holds an empty conversation")
-    return [
-        item if _is_ready(item) else _message(item, f"{field}[{number}]", roles)
-        for number, item in enumerate(value)
-    ]
-
-
-def _is_ready(value: Any) -> bool:
-    """Whether a message is role and content and nothing else, as most are."""
-    return (
-        type(value) is dict
-        and len(value) == 2
-        and type(value.get("role")) is str
-        and type(value.get("content")) is str
-    )
-
-
-def _message(value: Any, path: str, roles: Mapping[str, str] | None) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{path} is {type(value).__name__}, expected a message with role, content")
-    message = {name: item for name, item in value.items() if item is not None}
-    if roles is not None and "from" in message and "value" in message:
-        role = _role(message.pop("from"), path, roles)
-        content = message.pop("value")
-        message = {**message, "role": role, "content": content}
-    elif "role" not in message:
-        has = ", ".join(map(repr, message)) or "nothing"
-        raise ValueError(
-            f"{path} names no role; expected role and content, or from and value; it has {has}"
-        )
-    if "content" in message:
-        message["content"] = _content(message["content"], f"{path}.content")
-    if "tool_calls" in message:
-        message["tool_calls"] = decoded(message["tool_calls"])
-    return message
-
-
-def _role(name: Any, path: str, roles: Mapping[str, str]) -> str:
-    role = roles.get(name) if isinstance(name, str) else None
-    if role is None and isinstance(name, str):
-        role = roles.get(name.strip().lower())
-    if role is None:
-        raise ValueError(
-            f"{path} is from {name!r}, which is no known role; known are {', '.join(roles)}; name "
-            "others by ChatTemplateTransform(role_mapping=), in a DatasetConfig by "
-            "format_callback=ConvertToChatML(role_mapping=)"
-        )
-    return role
-
-
-def _content(value: Any, path: str) -> str:
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, Sequence) or isinstance(value, bytes):
-        raise TypeError(f"{path} holds {type(value).__name__}, expected text")
-    return "".join(_part(item, f"{path}[{number}]") for number, item in enumerate(value))
-
-
-def _part(value: Any, path: str) -> str:
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{path} is {type(value).__name__}, expected a part with text")
-    kind, text = value.get("type"), value.get("text")
-    if kind not in (None, "text") or not isinstance(text, str):
-        what = f"of type {kind!r}" if kind not in (None, "text") else "without text"
-        raise ValueError(f"{path} is a part {what}; only text can be rendered: remove the others")
-    return text
+    given = None if roles is None else dict(roles)
+    return _native.read_conversation(value, field, given, decoded)
 
 
 def render_conversation(
@@ -206,7 +126,7 @@ def _says_something(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     if isinstance(content, str) and content and not content.isspace():
         return True
-    said = (message.get(name) for name in ("content", *_REASONING, "tool_calls"))
+    said = (message.get(name) for name in ("content", *REASONING_FIELDS, "tool_calls"))
     return any(text and not text.isspace() for value in said for text in _leaves(value))
 
 
@@ -267,7 +187,7 @@ def _is_elsewhere(
 
 def _marked(message: Mapping[str, Any]) -> dict[str, Any]:
     """The message with a mark before and after each text that it says."""
-    names = [name for name in ("content", *_REASONING, "tool_calls") if name in message]
+    names = [name for name in ("content", *REASONING_FIELDS, "tool_calls") if name in message]
     return {**message, **{name: _with_marks(message[name]) for name in names}}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -169,29 +169,36 @@ class CombineFields(_FieldTransform):
         return f"CombineFields({self._sources!r}, {self._target!r})"
 
 
-class AddField(_FieldTransform):
+class AddField(ColumnTransform):
     """Sets a field to a constant, or to what a function makes of the row."""
 
     def __init__(self, field: str, value: Any) -> None:
         """Sets `field` to `value`, or to `value(row)` if it can be called."""
+        super().__init__("add_field", field=field, value=value)
         self._field = field
         self._value = value
 
-    def __call__(self, example: Example) -> Example:
+    @functools.cached_property
+    def _is_json(self) -> bool:
+        """Whether the operation adds this very value: JSON has no tuples, nor infinity."""
+        try:
+            return repr(super().__call__({})) == repr({self._field: self._value})
+        except (TypeError, ValueError):
+            return False
+
+    def __call__(self, example: Example) -> Example | None:
         """Returns the row with the field."""
+        if self._is_json:
+            return super().__call__(example)
         value = self._value(example) if callable(self._value) else self._value
         return {**example, self._field: value}
 
     def _plan_step(self) -> _native.Step:
+        if self._is_json:
+            return super()._plan_step()
         if callable(self._value):
             return self._callable_step(reads_all=True)
-        try:
-            is_json = json.loads(json.dumps(self._value, allow_nan=False)) == self._value
-        except (TypeError, ValueError):
-            is_json = False
-        if not is_json:
-            return self._callable_step(writes=[self._field])
-        return self._column_step("add_field", {"field": self._field, "value": self._value})
+        return self._callable_step(writes=[self._field])
 
     def __repr__(self) -> str:
         value = _name(self._value) if callable(self._value) else repr(self._value)

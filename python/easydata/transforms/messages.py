@@ -8,7 +8,7 @@ from typing import Any
 
 from easydata import _native
 from easydata.tokenizers.chat_template import ChatTemplate, Renderer
-from easydata.transforms.base import Example, Transform, _Step, run_steps
+from easydata.transforms.base import ColumnTransform, Example, Transform, _Step, run_steps
 from easydata.transforms.conversation import (
     FROM_VALUE_ROLES,
     decoded,
@@ -17,17 +17,18 @@ from easydata.transforms.conversation import (
 )
 
 
-class _MoveFields(Transform):
+class _MoveFields(ColumnTransform):
     """Moves fields onto other names; what was there before goes."""
 
     def __init__(self, mapping: Mapping[str, str]) -> None:
+        super().__init__("rename", fields=list(mapping.items()), renamed_wins=True)
         self._mapping = dict(mapping)
+        new = set(mapping.values())
+        self._moves_once = not new & set(mapping) and len(new) == len(mapping)
 
-    @property
-    def keeps_rows(self) -> bool:
-        return True
-
-    def __call__(self, example: Example) -> Example:
+    def __call__(self, example: Example) -> Example | None:
+        if self._moves_once:
+            return super().__call__(example)
         row = dict(example)
         for old, new in self._mapping.items():
             if old in row:
@@ -35,11 +36,9 @@ class _MoveFields(Transform):
         return row
 
     def _plan_step(self) -> _native.Step:
-        renames = list(self._mapping.items())
-        moved = set(self._mapping)
-        if moved & set(self._mapping.values()) or len(set(self._mapping.values())) < len(moved):
-            return self._callable_step(renames=renames)  # moved more than once: row by row
-        return self._column_step("rename", {"fields": renames, "renamed_wins": True})
+        if self._moves_once:
+            return super()._plan_step()
+        return self._callable_step(renames=list(self._mapping.items()))
 
     def __repr__(self) -> str:
         return f"format_fields({self._mapping!r})"

@@ -4,6 +4,7 @@
 #include <arrow/type.h>
 #include <simdjson.h>
 
+#include "easydata/base/lower_case.h"
 #include "easydata/chat/key_index.h"
 #include "easydata/jinja/unicode.h"
 #include "easydata/json/dom_parse.h"
@@ -185,6 +186,11 @@ Result<Value> ValueReader::Decoded(const Value& value, Arena* arena) {
   const std::string_view text = jinja::StripStart(value.Text());
   if (text.empty() || (text[0] != '[' && text[0] != '{')) return value;
   return ReadJson(value.Text(), arena);
+}
+
+Result<std::string> ValueReader::Lowercased(std::string_view text) {
+  if (!jinja::IsAscii(text)) return Status::NotImplemented("a name that is not ASCII");
+  return LowerCase(text);
 }
 
 }  // namespace easydata::chat

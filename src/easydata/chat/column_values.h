@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "easydata/base/status.h"
@@ -12,11 +13,12 @@
 
 namespace easydata::chat {
 
-/// Makes values for templates of Arrow columns and of JSON; one text at a time.
+/// Makes values for templates of Arrow columns and of JSON; one text at a time. Who knows more than
+/// the engine (a Python interpreter) may override how a row's texts are read.
 class ValueReader {
  public:
   ValueReader();
-  ~ValueReader();
+  virtual ~ValueReader();
   ValueReader(const ValueReader&) = delete;
   ValueReader& operator=(const ValueReader&) = delete;
 
@@ -32,7 +34,10 @@ class ValueReader {
   Result<jinja::Value> ReadJson(std::string_view text, jinja::Arena* arena);
 
   /// What a string holds that is a JSON list or object; other values stay.
-  Result<jinja::Value> Decoded(const jinja::Value& value, jinja::Arena* arena);
+  virtual Result<jinja::Value> Decoded(const jinja::Value& value, jinja::Arena* arena);
+
+  /// A text in lower case. NotImplemented for text beyond ASCII.
+  virtual Result<std::string> Lowercased(std::string_view text);
 
  private:
   struct Impl;

@@ -1,5 +1,6 @@
 #include "easydata/chat/conversation.h"
 
+#include <algorithm>
 #include <set>
 
 #include "easydata/base/lower_case.h"
@@ -15,9 +16,6 @@ using jinja::FindKey;
 using jinja::Value;
 using jinja::ValueKind;
 
-// What a model thought, under the names that templates read it by; the first is the standard one.
-constexpr std::string_view kReasoning[] = {"reasoning_content", "thinking", "reasoning"};
-
 const char* TypeOf(const Value& value) {
   switch (value.kind) {
     case ValueKind::kNone:
@@ -32,9 +30,21 @@ const char* TypeOf(const Value& value) {
       return "text";
     case ValueKind::kDict:
       return "an object";
-    default:
+    case ValueKind::kList:
+    case ValueKind::kTuple:
       return "a list";
+    default:
+      return "something else";
   }
+}
+
+/// The first characters of a text, for errors.
+std::string_view StartOf(std::string_view text) {
+  size_t end = 0;
+  for (int i = 0; i < 60 && end < text.size(); ++i) {
+    end += static_cast<size_t>(jinja::DecodeCharacter(text.data() + end).length);
+  }
+  return text.substr(0, end);
 }
 
 bool HasText(const Value& value) {
@@ -113,12 +123,13 @@ Result<Value> ReadContent(const Value& content, const MessagePath& path, std::st
 
 /// The role of a speaker of from/value messages.
 Result<std::string_view> RoleOf(const Value& from, const MessagePath& path,
-                                const RoleMapping& roles) {
+                                const RoleMapping& roles, ValueReader* reader) {
   if (from.IsString()) {
     auto role = roles.find(from.Text());
     if (role == roles.end()) {
-      if (!jinja::IsAscii(from.Text())) return Status::NotImplemented("a name that is not ASCII");
-      role = roles.find(LowerCase(jinja::StripStart(jinja::StripEnd(from.Text()))));
+      ARROW_ASSIGN_OR_RAISE(const std::string name,
+                            reader->Lowercased(jinja::StripStart(jinja::StripEnd(from.Text()))));
+      role = roles.find(name);
     }
     if (role != roles.end()) return std::string_view(role->second);
   }
@@ -127,7 +138,7 @@ Result<std::string_view> RoleOf(const Value& from, const MessagePath& path,
   return Status::Invalid(path.Text(), " is from ",
                          from.IsString() ? "'" + std::string(from.Text()) + "'" : TypeOf(from),
                          ", which is no known role; known are ", known,
-                         "; name others by role_mapping=, or before by "
+                         "; name others by role_mapping=, in a DatasetConfig by "
                          "format_callback=ConvertToChatML(role_mapping=)");
 }
 
@@ -160,6 +171,48 @@ Result<Value> ReadToolCalls(const Value& value, const ConversationOptions& optio
   return Value::List(items, calls.size);
 }
 
+/// Makes a dict, of which a key that comes again keeps its position.
+class DictBuilder {
+ public:
+  /// `most` keys at most.
+  DictBuilder(size_t most, Arena* arena) : entries_(arena->Array<DictEntry>(most)), texts_(most) {}
+
+  /// A key that is no text must be new.
+  void Set(const Value& key, const Value& value) {
+    const size_t at = key.IsString() ? texts_.Find(key.Text(), entries_, count_) : count_;
+    if (at == count_) entries_[count_++].key = key;
+    entries_[at].value = value;
+  }
+
+  Value Finish() const { return Value::Dict(entries_, count_); }
+
+ private:
+  DictEntry* const entries_;
+  size_t count_ = 0;
+  KeyIndex texts_;
+};
+
+/// A message as templates see it (TemplateMessages).
+Value TemplateMessage(const Value& given, Arena* arena) {
+  const Value* thought = nullptr;
+  for (const std::string_view name : kReasoningFields) {
+    const Value* found = FindKey(given, name);
+    if (found == nullptr || found->Is(ValueKind::kNone)) continue;
+    thought = found;
+    break;
+  }
+  const auto is_none = [](const DictEntry& entry) { return entry.value.Is(ValueKind::kNone); };
+  const DictEntry* const end = given.as.entries + given.size;
+  if (thought == nullptr && std::none_of(given.as.entries, end, is_none)) return given;
+  DictBuilder message(given.size + 2, arena);
+  if (thought != nullptr) message.Set(Value::String("thinking"), *thought);
+  for (const DictEntry* entry = given.as.entries; entry != end; ++entry) {
+    if (!is_none(*entry)) message.Set(entry->key, entry->value);
+  }
+  if (thought != nullptr) message.Set(Value::String("reasoning_content"), *thought);
+  return message.Finish();
+}
+
 Result<Value> ReadMessage(const Value& given, const MessagePath& path,
                           const ConversationOptions& options, ValueReader* reader, Arena* arena) {
   if (!given.Is(ValueKind::kDict)) {
@@ -168,32 +221,16 @@ Result<Value> ReadMessage(const Value& given, const MessagePath& path,
   }
   const Value* from = FindKey(given, "from");
   const Value* value = FindKey(given, "value");
-  const bool is_from_value = from != nullptr && value != nullptr && !from->Is(ValueKind::kNone) &&
-                             !value->Is(ValueKind::kNone);
-  auto* entries = arena->Array<DictEntry>(given.size + 4);
-  size_t count = 0;
-  const Value* thought = nullptr;
-  for (const std::string_view name : kReasoning) {
-    const Value* found = FindKey(given, name);
-    if (found == nullptr || found->Is(ValueKind::kNone)) continue;
-    thought = found;
-    break;
-  }
-  KeyIndex keys(given.size);
-  const auto add = [&](std::string_view name, const Value& item) {
-    const size_t at = keys.Find(name, entries, count);
-    if (at == count) entries[count++].key = Value::String(name);
-    entries[at].value = item;
-  };
-  if (thought != nullptr) add("thinking", *thought);
+  const bool is_from_value = options.roles != nullptr && from != nullptr && value != nullptr &&
+                             !from->Is(ValueKind::kNone) && !value->Is(ValueKind::kNone);
+  DictBuilder message(given.size + 2, arena);
   bool has_role = false;
   for (uint32_t i = 0; i < given.size; ++i) {
     const DictEntry& entry = given.as.entries[i];
-    if (!entry.key.IsString()) return Status::NotImplemented("a key that is no text");
-    const std::string_view name = entry.key.Text();
     if (entry.value.Is(ValueKind::kNone)) continue;
+    const std::string_view name = entry.key.IsString() ? entry.key.Text() : "";
     if (is_from_value && (name == "from" || name == "value")) continue;
-    if (name == "role") {
+    if (name == "role" && !is_from_value) {
       if (!entry.value.IsString()) {
         return Status::TypeError(path.Text(".role"), " is ", TypeOf(entry.value),
                                  ", expected text");
@@ -201,31 +238,33 @@ Result<Value> ReadMessage(const Value& given, const MessagePath& path,
       has_role = true;
     }
     Value item = entry.value;
-    if (name == "content") {
+    if (name == "content" && !is_from_value) {
       if (!item.IsString()) {
         ARROW_ASSIGN_OR_RAISE(item, ReadContent(item, path, ".content", arena));
       }
     } else if (name == "tool_calls") {
       ARROW_ASSIGN_OR_RAISE(item, ReadToolCalls(item, options, reader, arena));
     }
-    add(name, item);
+    message.Set(entry.key, item);
   }
   if (is_from_value) {
-    ARROW_ASSIGN_OR_RAISE(const auto role, RoleOf(*from, path, *options.roles));
-    add("role", Value::String(role));
+    ARROW_ASSIGN_OR_RAISE(const auto role, RoleOf(*from, path, *options.roles, reader));
+    message.Set(Value::String("role"), Value::String(role));
     ARROW_ASSIGN_OR_RAISE(const Value content, ReadContent(*value, path, ".value", arena));
-    add("content", content);
+    message.Set(Value::String("content"), content);
   } else if (!has_role) {
     std::string has;
     for (uint32_t i = 0; i < given.size; ++i) {
-      has += (has.empty() ? "'" : ", '") + std::string(given.as.entries[i].key.Text()) + "'";
+      const auto& [key, item] = given.as.entries[i];
+      if (item.Is(ValueKind::kNone)) continue;
+      has.append(has.empty() ? "" : ", ");
+      has += key.IsString() ? "'" + std::string(key.Text()) + "'" : TypeOf(key);
     }
     return Status::Invalid(path.Text(),
                            " names no role; expected role and content, or from and value; it has ",
                            has.empty() ? "nothing" : has);
   }
-  if (thought != nullptr) add("reasoning_content", *thought);
-  return Value::Dict(entries, count);
+  return options.name_thoughts ? TemplateMessage(message.Finish(), arena) : message.Finish();
 }
 
 }  // namespace
@@ -237,7 +276,7 @@ Result<Value> ReadConversation(const Value& value, const ConversationOptions& op
   if (decoded.IsString()) {
     return Status::Invalid(field(),
                            "text that is no JSON list of messages; expected messages (dicts ",
-                           "with role and content) or their JSON");
+                           "with role and content) or their JSON: '", StartOf(decoded.Text()), "'");
   }
   if (!decoded.Is(ValueKind::kList) && !decoded.Is(ValueKind::kTuple)) {
     return Status::TypeError(field(), TypeOf(decoded), ", expected a list of messages");
@@ -249,6 +288,21 @@ Result<Value> ReadConversation(const Value& value, const ConversationOptions& op
         messages[i], ReadMessage(decoded.as.items[i], {options.field, i}, options, reader, arena));
   }
   return Value::List(messages, decoded.size);
+}
+
+Result<Value> TemplateMessages(const Value& messages, Arena* arena) {
+  if (!messages.Is(ValueKind::kList)) {
+    return Status::TypeError("messages are ", TypeOf(messages), ", expected a list of dicts");
+  }
+  Value* items = arena->Array<Value>(messages.size);
+  for (uint32_t i = 0; i < messages.size; ++i) {
+    const Value& message = messages.as.items[i];
+    if (!message.Is(ValueKind::kDict)) {
+      return Status::TypeError("a message is ", TypeOf(message), ", expected a dict with a role");
+    }
+    items[i] = TemplateMessage(message, arena);
+  }
+  return Value::List(items, messages.size);
 }
 
 Value AsMessages(const Value& value, ValueReader* reader, Arena* arena) {

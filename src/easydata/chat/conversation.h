@@ -18,20 +18,30 @@ using RoleMapping = std::map<std::string, std::string, std::less<>>;
 struct ConversationOptions {
   /// The field that holds it, for errors.
   std::string_view field = "messages";
+  /// Null: from/value messages are no messages.
   const RoleMapping* roles = nullptr;
   /// Arguments of tool calls that are JSON text become what they say.
   bool parse_arguments = false;
+  /// What a model thought is put under all of its names, as TemplateMessages does.
+  bool name_thoughts = true;
 };
 
-/// Makes the messages that a template sees of what a row holds, as
-/// easydata/transforms/conversation.py does: JSON strings decoded, names of from/value messages
-/// become roles, lists of text parts are joined, keys without a value go, and what a model thought
-/// is under all of its usual names.
+/// Makes messages with a role of what a row holds: JSON strings decoded, names of from/value
+/// messages become roles, lists of text parts are joined, and keys without a value go. Values that
+/// it has nothing to do with stay, of whatever kind.
 ///
 /// Invalid or TypeError, naming the message and what was expected, for a row that is not as it
-/// should be; NotImplemented for one that Python might read.
+/// should be; NotImplemented for texts that `reader` cannot read.
 Result<jinja::Value> ReadConversation(const jinja::Value& value, const ConversationOptions& options,
                                       ValueReader* reader, jinja::Arena* arena);
+
+/// What a model thought, under the names that templates read it by; the first is the standard one.
+inline constexpr std::string_view kReasoningFields[] = {"reasoning_content", "thinking",
+                                                        "reasoning"};
+
+/// A list of messages as templates see them, as in transformers: keys without a value go, and what
+/// a model thought is under all of its names. TypeError for what is no list of dicts.
+Result<jinja::Value> TemplateMessages(const jinja::Value& messages, jinja::Arena* arena);
 
 /// What a value holds if it is a conversation, or JSON text of one: a list whose first item has a
 /// role. None otherwise.

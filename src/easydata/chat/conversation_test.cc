@@ -68,6 +68,32 @@ TEST_F(ConversationTest, SaysWhatIsWrongAndWhere) {
   }
 }
 
+TEST_F(ConversationTest, OfFromValueMessagesRoleAndContentDoNotMatter) {
+  EXPECT_EQ(Read(R"([{"content": 5, "from": "human", "value": "a", "role": 5}])"),
+            R"([{"content": "a", "role": "user"}])");
+}
+
+TEST_F(ConversationTest, WithoutRolesThereAreNoFromValueMessages) {
+  const Value value =
+      reader_.ReadJson(R"([{"from": "human", "value": "a", "x": null}])", &arena_).ValueOrDie();
+  const auto read = ReadConversation(value, {.roles = nullptr}, &reader_, &arena_);
+  EXPECT_THAT(read.status().ToString(), ::testing::EndsWith("it has 'from', 'value'"));
+}
+
+TEST_F(ConversationTest, TemplatesSeeThoughtsUnderAllNamesAndNoKeyWithoutAValue) {
+  const auto seen = [&](std::string_view json) -> std::string {
+    const auto messages = TemplateMessages(*reader_.ReadJson(json, &arena_), &arena_);
+    if (!messages.ok()) return messages.status().ToString();
+    std::string text;
+    jinja::AppendJson(*messages, {}, &text);
+    return text;
+  };
+  EXPECT_EQ(seen(R"([{"content": [1, null], "x": null, "reasoning": "r", "thinking": null}, {}])"),
+            R"([{"thinking": "r", "content": [1, null], "reasoning": "r", )"
+            R"("reasoning_content": "r"}, {}])");
+  EXPECT_EQ(seen(R"(["a"])"), "Type error: a message is text, expected a dict with a role");
+}
+
 TEST_F(ConversationTest, ManyKeysTakeNoLongerThanTheirText) {
   std::string message = R"([{"role": "user", "content": "a", "thinking": "t", "key 7": 0)";
   for (int i = 0; i < 200'000; ++i) message += ", \"key " + std::to_string(i) + "\": 1";

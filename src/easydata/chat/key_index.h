@@ -19,7 +19,10 @@ class KeyIndex {
   size_t Find(std::string_view key, const jinja::DictEntry* entries, size_t count) {
     if (has_table_) return table_.try_emplace(key, count).first->second;
     size_t index = 0;
-    while (index < count && !jinja::IsSameName(entries[index].key.Text(), key)) ++index;
+    while (index < count &&
+           !(entries[index].key.IsString() && jinja::IsSameName(entries[index].key.Text(), key))) {
+      ++index;
+    }
     return index;
   }
 

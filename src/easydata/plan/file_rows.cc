@@ -31,7 +31,8 @@ class FileRowsPlan : public LogicalPlan {
     options.start_row = request.start_row;
     options.shuffle = order;
     if (request.is_look) {
-      options.errors = {LookPolicy(options.errors.on_error), LookPolicy(options.errors.on_missing)};
+      options.errors = {LookPolicy(options.errors.on_error), LookPolicy(options.errors.on_missing),
+                        std::nullopt};
       options.report = nullptr;
     }
     return source::SourcePlan(source_, std::move(options));

@@ -123,6 +123,22 @@ def test_add_field_by_function() -> None:
     assert row == {"a": 2}
 
 
+@pytest.mark.parametrize(
+    "value", [None, True, 1, 1.0, -0.0, 1e22, "é", "", [1, {"a": None}], {"a": 1.0}, 2**63, 2**70]
+)
+def test_add_field_is_the_operation_of_streams(tmp_path: Path, value: Any) -> None:
+    row = {"i": object(), "v": 1}
+    added = AddField("v", value)(row)
+    assert list(added) == ["i", "v"]
+    assert added["i"] is row["i"]
+    (tmp_path / "a.jsonl").write_text('{"i": 1}')
+    (streamed,) = JsonShardedSource(str(tmp_path / "a.jsonl")).transform(AddField("v", value))
+    for made in (added["v"], streamed["v"]):
+        assert repr(made) == repr(value)
+    step = AddField("v", value)._plan_step()
+    assert step.works_on_columns == (value != 2**70), "the operation does what it can"
+
+
 def test_chain_stops_at_none_and_is_flat() -> None:
     seen = []
     chain = (
