@@ -1,6 +1,5 @@
 #include "easydata/plan/mixed.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -8,11 +7,6 @@
 
 namespace easydata::plan {
 namespace {
-
-bool Names(const std::vector<ColumnRequest>& columns, const std::string& name) {
-  return std::any_of(columns.begin(), columns.end(),
-                     [&](const ColumnRequest& column) { return column.name == name; });
-}
 
 class MixedPlan : public LogicalPlan {
  public:
@@ -30,7 +24,8 @@ class MixedPlan : public LogicalPlan {
       ARROW_ASSIGN_OR_RAISE(plans.emplace_back(), inputs_[i]->Make(of_input));
     }
     mix::MixWiring wiring;
-    wiring.add_source = !request.columns.has_value() || Names(*request.columns, mix::kSourceColumn);
+    wiring.add_source =
+        !request.columns.has_value() || FindColumn(*request.columns, mix::kSourceColumn) != nullptr;
     return mix::MixPlan(plans, options_, wiring);
   }
 
@@ -52,7 +47,7 @@ class MixedPlan : public LogicalPlan {
       if (column.name != mix::kSourceColumn) wanted.push_back(column);
     }
     const std::string counted = mix::MixWiring().token_column;
-    if (options_.unit == mix::MixUnit::kTokens && !Names(wanted, counted)) {
+    if (options_.unit == mix::MixUnit::kTokens && FindColumn(wanted, counted) == nullptr) {
       wanted.push_back({counted, ColumnKind::kTokens});
     }
     std::vector<std::optional<std::set<std::string>>> known;

@@ -21,10 +21,9 @@ class PackedRowsPlan : public LogicalPlan {
     documents.columns.emplace();
     documents.columns->push_back({options.pack.input_field, ColumnKind::kTokens});
     for (const std::string& field : *options.pack.token_fields) {
-      const bool is_there =
-          std::any_of(documents.columns->begin(), documents.columns->end(),
-                      [&](const ColumnRequest& column) { return column.name == field; });
-      if (!is_there) documents.columns->push_back({field, ColumnKind::kTokens});
+      if (FindColumn(*documents.columns, field) == nullptr) {
+        documents.columns->push_back({field, ColumnKind::kTokens});
+      }
     }
     documents.whole_documents = pack::SplitsDocuments(options.pack);
     ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, input_->Make(documents));

@@ -1,6 +1,5 @@
 #include "easydata/plan/tokenized.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "easydata/stream/map_stage.h"
@@ -8,12 +7,6 @@
 
 namespace easydata::plan {
 namespace {
-
-const ColumnRequest* Find(const Columns& columns, const std::string& name) {
-  const auto found = std::find_if(columns->begin(), columns->end(),
-                                  [&](const auto& column) { return column.name == name; });
-  return found == columns->end() ? nullptr : &*found;
-}
 
 class TokenizedPlan : public LogicalPlan {
  public:
@@ -32,14 +25,15 @@ class TokenizedPlan : public LogicalPlan {
     texts.columns.emplace();
     tokenize.keep.clear();
     for (const std::string& name : options_.tokenize.keep) {
-      const ColumnRequest* asked = all ? nullptr : Find(request.columns, name);
+      const ColumnRequest* asked = all ? nullptr : FindColumn(*request.columns, name);
       if (!all && asked == nullptr) continue;
       tokenize.keep.push_back(name);
       if (name == tokenize.column) continue;
       texts.columns->push_back({name, all ? ColumnKind::kAny : asked->kind});
     }
     texts.columns->push_back({tokenize.column, ColumnKind::kText});
-    if (!all && Find(request.columns, "attention_mask") == nullptr) tokenize.attention_mask = false;
+    if (!all && FindColumn(*request.columns, "attention_mask") == nullptr)
+      tokenize.attention_mask = false;
     if (request.whole_documents && options_.may_be_whole) tokenize.encode.max_length = 0;
     ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, texts_->Make(texts));
     ARROW_ASSIGN_OR_RAISE(StreamPlan tokens, TokenizePlan(plan, encoder_, tokenize, on_cuts_));

@@ -2,8 +2,10 @@
 
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace easydata {
@@ -25,6 +27,13 @@ struct ColumnRequest {
 /// then gives the one column kRowColumn. A requested column that a typed source lacks is an error
 /// that names it and its near misses.
 using Columns = std::optional<std::vector<ColumnRequest>>;
+
+/// The column of a name among those that are asked for, const or not; null where it is not.
+template <typename Requests>
+auto* FindColumn(Requests& columns, std::string_view name) {
+  const auto found = std::ranges::find(columns, name, &ColumnRequest::name);
+  return found == columns.end() ? nullptr : &*found;
+}
 
 /// Whether a column holds lists of any length: tokens, masks.
 inline bool IsList(const arrow::DataType& type) {

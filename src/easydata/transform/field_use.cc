@@ -12,12 +12,10 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
 
 /// Asks for a field: in another form, where it is asked for already.
 void Ask(std::vector<ColumnRequest>* columns, const std::string& name, ColumnKind kind) {
-  const auto found = std::find_if(columns->begin(), columns->end(),
-                                  [&](const auto& column) { return column.name == name; });
-  if (found == columns->end()) {
-    columns->push_back({name, kind});
-  } else {
+  if (ColumnRequest* found = FindColumn(*columns, name)) {
     found->kind = kind;
+  } else {
+    columns->push_back({name, kind});
   }
 }
 
