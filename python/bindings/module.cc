@@ -3,6 +3,7 @@
 #include "bindings.h"
 #include "easydata/base/version.h"
 #include "operators/fsspec_store.h"
+#include "operators/lending.h"
 
 NB_MODULE(_native, m) {
   m.doc() = "The engine of EasyData. Private: what users need is in the package `easydata`.";
