@@ -1,3 +1,4 @@
+#include <arrow/record_batch.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

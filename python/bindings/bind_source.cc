@@ -183,10 +183,6 @@ class BatchIterator {
   PassIterator pass_;
 };
 
-source::OnError OnErrorOf(const std::string& name) {
-  return ChoiceOf<source::OnError>("on_error", name);
-}
-
 void BindFormats(nb::module_& m) {
   m.def(
       "format_of_name", [](const std::string& path) { return source::FormatOfName(path); },

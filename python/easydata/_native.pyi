@@ -233,11 +233,6 @@ class Source:
     def count_rows(self, shard: int) -> int:
         """Rows of a shard, counted where the file does not say."""
 
-    def peek(self, num_rows: int, on_error: str) -> tuple[list[dict[str, Any]], bool]:
-        """
-        The first rows up to one that cannot be read, and whether there are no others.
-        """
-
     def num_blocks(self, shard: int) -> int:
         """Row groups, record batches or chunks of lines of a shard."""
 
@@ -337,9 +332,14 @@ class Plan:
     A source as the user described it: immutable, it makes the stream of what is asked for.
     """
 
-    def stream(self, columns: Mapping[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0) -> Stream:
+    def stream(self, columns: Mapping[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, is_look: bool = False) -> Stream:
         """
-        The rows of these columns (all by default) and shards, from a row of the first one on where it `can_seek`.
+        The rows of these columns (all by default) and shards, from a row of the first one on where it `can_seek`. A look ahead logs nothing, and puts no row aside.
+        """
+
+    def peek(self, num_rows: int) -> tuple[list[dict[str, Any]], bool] | None:
+        """
+        The first rows up to one that cannot be read, and whether there are no others; None where its stream must be read to tell.
         """
 
     def column_names(self) -> list[str] | None:

@@ -7,6 +7,6 @@
 namespace easydata {
 
 /// The value of an expression of Python's.
-inline nb::object Evaluated(const char* text) { return nb::eval(nb::str(text)); }
+inline nb::object Evaluated(const char* text) { return nb::eval(nb::str(text), nb::dict()); }
 
 }  // namespace easydata
