@@ -92,6 +92,17 @@ def test_each_test_is_in_one_part(tmp_path: Path) -> None:
 
 
 @pytest.mark.sliced
+def test_the_options_of_script_test_are_understood() -> None:
+    call = re.search(
+        r"^  python_tests (--part.*)$", (ROOT / "script/test").read_text(), re.MULTILINE
+    )
+    assert call
+    # With a space, the part would be a path, since the option is declared by a conftest.py.
+    part = call[1].replace('"$python"', "1/2")
+    assert names(ROOT, "-m", "not sliced and not alone", *shlex.split(part))
+
+
+@pytest.mark.sliced
 def test_every_sliced_test_is_in_one_check() -> None:
     table = tomllib.loads((ROOT / "script/slices.toml").read_text(encoding="utf-8"))
     prefix = "python -m pytest -m sliced "
