@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from easydata.sources.files import FileSource
+from easydata.sources.sharded_source import first_rows
 from programs import run_python
 
 from easydata import (
@@ -134,12 +135,12 @@ def test_a_look_ahead_is_remembered(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"a.{kind}"
     write(path, kind)
     source = SOURCES[kind](str(path))
-    first = next(iter(source._peek()))
+    first = next(first_rows(source))
     names = source._plan.column_names()
     assert first == {"text": "row 0 of some words"}
     assert names == (None if kind.startswith("json") else ["text"])
     path.unlink()
-    assert next(iter(source._peek())) == first
+    assert next(first_rows(source)) == first
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -152,17 +153,17 @@ def test_a_look_ahead_goes_on_to_the_end(tmp_path: Path, kind: str) -> None:
     source: ShardedDataSource[Any]
     for files in (str(path), f"{tmp_path}/*"):  # 300 rows, and 2,700: more than a look has at once
         source = SOURCES[kind](files)
-        assert list(source._peek()) == list(source)
+        assert list(first_rows(source)) == list(source)
 
 
 def test_a_look_ahead_ends_at_a_row_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"n": 0}\n{"n": 1}\nnope\n{"n": 3}\n')
-    rows = JsonShardedSource(str(path), name="s")._peek()
+    rows = first_rows(JsonShardedSource(str(path), name="s"))
     assert [next(rows), next(rows)] == [{"n": 0}, {"n": 1}]
     with pytest.raises(ValueError, match=r"a\.jsonl row 2: line 3: "):
         next(rows)
-    skipping = JsonShardedSource(str(path), on_error="skip")._peek()
+    skipping = first_rows(JsonShardedSource(str(path), on_error="skip"))
     assert list(skipping) == [{"n": 0}, {"n": 1}, {"n": 3}]
 
 
@@ -172,7 +173,7 @@ def test_a_file_that_changes_after_a_look_is_refused(tmp_path: Path, change: str
     write(path, "parquet")
     os.utime(path, ns=(1, 1_700_000_000_000_000_000))
     source = ParquetShardedSource(str(path))
-    next(iter(source._peek()))
+    next(first_rows(source))
     if change == "replaced":
         write(tmp_path / "new", "parquet")
         (tmp_path / "new").rename(path)
