@@ -11,7 +11,7 @@ from easydata.core.takes_options import declared_parameters
 from easydata.execution import parse_size
 
 import easydata
-from easydata import _native
+from easydata import _native, trainers
 
 CONFIGS: dict[str, Any] = {
     entry["name"]: {field["name"]: field for field in entry["fields"]}
@@ -138,12 +138,12 @@ def test_defaults_of_classes_are_those_of_the_descriptors() -> None:
 @pytest.mark.parametrize(
     ("transform", "options"),
     [
-        (easydata.SFTPreprocessTransform, "SftOptions"),
-        (easydata.DPOPreprocessTransform, "PreferenceOptions"),
-        (easydata.KTOPreprocessTransform, "UnpairedOptions"),
-        (easydata.GRPOPreprocessTransform, "PromptOptions"),
-        (easydata.RewardPreprocessTransform, "RewardOptions"),
-        (easydata.EmbeddingPreprocessTransform, "EmbeddingOptions"),
+        (trainers.SFTPreprocessTransform, "SftOptions"),
+        (trainers.DPOPreprocessTransform, "PreferenceOptions"),
+        (trainers.KTOPreprocessTransform, "UnpairedOptions"),
+        (trainers.GRPOPreprocessTransform, "PromptOptions"),
+        (trainers.RewardPreprocessTransform, "RewardOptions"),
+        (trainers.EmbeddingPreprocessTransform, "EmbeddingOptions"),
     ],
 )
 def test_a_config_may_set_what_a_transform_takes(transform: Any, options: str) -> None:
