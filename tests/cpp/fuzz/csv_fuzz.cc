@@ -186,7 +186,7 @@ void Check(const uint8_t* data, size_t size) {
   const Case how{delimiter, skips, keeps_rest, is_large ? 0 : data[2] % 8};
   source::SourceStageOptions options;
   options.name = "s";
-  options.on_error = skips ? source::OnError::kSkip : source::OnError::kRaise;
+  options.errors.on_error = skips ? source::OnError::kSkip : source::OnError::kRaise;
   options.start_row = how.start_row;
   const fuzz::RowsRead read = fuzz::ReadRows(*made, options, pool);
   if (!is_large && fuzz::LooksCompressed(text)) return;

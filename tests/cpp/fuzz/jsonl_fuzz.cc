@@ -153,7 +153,7 @@ void Compare(const uint8_t* data, size_t size) {
 
   source::SourceStageOptions options;
   options.name = "s";
-  options.on_error = skips ? source::OnError::kSkip : source::OnError::kRaise;
+  options.errors.on_error = skips ? source::OnError::kSkip : source::OnError::kRaise;
   if (!whole_rows) {
     options.columns = {
         {{kText, ColumnKind::kText}, {kTokens, ColumnKind::kTokens}, {kAny, ColumnKind::kAny}}};
