@@ -91,7 +91,7 @@ def test_a_face_costs_nothing_until_it_is_used() -> None:
         "print(sorted(m for m in sys.modules if m.startswith('easydata')))"
     )
     loaded = ast.literal_eval(run_python("-c", code).stdout)
-    assert loaded == sorted([*FACES, "easydata.lazy_names"])
+    assert loaded == sorted([*FACES, "easydata.forks", "easydata.lazy_names"])
 
 
 def test_names_are_found_once() -> None:
