@@ -71,6 +71,7 @@ def test_column_chunks_are_read_together(tmp_path: Path) -> None:
         assert covered(server) < len(data) // 2
 
 
+@pytest.mark.alone
 def test_latency_is_hidden_by_reading_ahead() -> None:
     data = lines(64)
     with FaultServer({"/rows.jsonl": data}, [Rule("latency", seconds=0.1)]) as server:
