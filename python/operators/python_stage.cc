@@ -14,6 +14,7 @@
 #include "easydata/order/permutation.h"
 #include "easydata/source/json_rows.h"
 #include "easydata/source/table_columns.h"
+#include "easydata/stream/failing_stage.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/row_error.h"
 #include "easydata/stream/stage_timer.h"
@@ -30,7 +31,7 @@ constexpr size_t kMaxCollectedRows = 256;
 /// Rows at hand are not held back longer than this for those that a slow source has yet to make.
 constexpr std::chrono::milliseconds kLongestWait{20};
 
-class PythonStage : public Stage {
+class PythonStage : public FailingStage {
  public:
   PythonStage(std::shared_ptr<const PythonSource> source, std::shared_ptr<arrow::Schema> schema,
               int64_t epoch)
@@ -47,13 +48,6 @@ class PythonStage : public Stage {
     std::vector<std::shared_ptr<const ShardRef>> shuffled;
     for (size_t i = 0; i < refs_.size(); ++i) shuffled.push_back(refs_[order[i]]);
     refs_ = std::move(shuffled);
-  }
-
-  Result<std::optional<Batch>> Next() override {
-    ARROW_RETURN_NOT_OK(failed_);
-    auto next = DoNext();
-    if (!next.ok()) failed_ = next.status();
-    return next;
   }
 
   Cursor Save() const override {
@@ -104,7 +98,7 @@ class PythonStage : public Stage {
   }
 
  private:
-  Result<std::optional<Batch>> DoNext() {
+  Result<std::optional<Batch>> DoNext() override {
     ARROW_RETURN_NOT_OK(pending_);
     EngineGil gil;
     if (!gil.held()) return EngineGil::Ending();
@@ -235,7 +229,6 @@ class PythonStage : public Stage {
   int64_t rows_ = 0;
   std::atomic<bool> cancelled_{false};
   Status pending_;  // comes out with the next call
-  Status failed_;
 };
 
 }  // namespace

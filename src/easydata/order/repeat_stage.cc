@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/stream/failing_stage.h"
+
 namespace easydata::order {
 namespace {
 
@@ -16,18 +18,11 @@ StageContext OfPass(StageContext context, std::optional<int64_t> passes, int64_t
   return context;
 }
 
-class RepeatStage : public Stage {
+class RepeatStage : public FailingStage {
  public:
   RepeatStage(StageFactory make, std::optional<int64_t> passes, const StageContext& context,
               std::unique_ptr<Stage> first)
       : make_(std::move(make)), passes_(passes), context_(context), stage_(std::move(first)) {}
-
-  Result<std::optional<Batch>> Next() override {
-    ARROW_RETURN_NOT_OK(failed_);
-    auto next = DoNext();
-    if (!next.ok()) failed_ = next.status();
-    return next;
-  }
 
   Cursor Save() const override {
     return Cursor::Of([pass = pass_, upstream = stage_->Save()] {
@@ -72,7 +67,7 @@ class RepeatStage : public Stage {
   }
 
  private:
-  Result<std::optional<Batch>> DoNext() {
+  Result<std::optional<Batch>> DoNext() override {
     for (;;) {
       if (cancelled_) return Status::Cancelled("the stream was closed");
       ARROW_ASSIGN_OR_RAISE(auto batch, stage_->Next());
@@ -115,7 +110,6 @@ class RepeatStage : public Stage {
   bool pass_has_rows_ = false;
   int64_t num_rows_ = 0;
   StageStats past_;
-  Status failed_;
   std::mutex mutex_;  // guards stage_ against Cancel()
   std::atomic<bool> cancelled_{false};
 };

@@ -11,12 +11,13 @@
 
 #include "easydata/source/file_rules.h"
 #include "easydata/stream/apply_ops.h"
+#include "easydata/stream/failing_stage.h"
 #include "easydata/stream/map_stage.h"
 
 namespace easydata::source {
 namespace {
 
-class ConcatStage : public Stage {
+class ConcatStage : public FailingStage {
  public:
   ConcatStage(std::shared_ptr<const std::vector<ConcatPart>> parts, const StageContext& context)
       : parts_(std::move(parts)), context_(context) {}
@@ -35,13 +36,6 @@ class ConcatStage : public Stage {
     ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
     ops_.push_back(std::move(op));
     return true;
-  }
-
-  Result<std::optional<Batch>> Next() override {
-    ARROW_RETURN_NOT_OK(failed_);
-    auto next = DoNext();
-    if (!next.ok()) failed_ = next.status();
-    return next;
   }
 
   Cursor Save() const override {
@@ -100,7 +94,7 @@ class ConcatStage : public Stage {
   }
 
  private:
-  Result<std::optional<Batch>> DoNext() {
+  Result<std::optional<Batch>> DoNext() override {
     if (cancelled_) return Status::Cancelled("the stream was closed");
     for (;;) {
       if (stage_ == nullptr) return std::nullopt;
@@ -187,7 +181,6 @@ class ConcatStage : public Stage {
   std::map<std::string, std::shared_ptr<const ShardRef>> renamed_;
   StageStats done_;
   int64_t rows_ = 0;
-  Status failed_;
   std::mutex mutex_;  // guards stage_ against Cancel()
   std::atomic<bool> cancelled_{false};
   std::unique_ptr<Stage> stage_;

@@ -23,6 +23,7 @@
 #include "easydata/source/block_cache.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/batch_op.h"
+#include "easydata/stream/failing_stage.h"
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/stage_timer.h"
 
@@ -97,7 +98,7 @@ std::shared_ptr<arrow::Schema> WithPaddingField(std::shared_ptr<arrow::Schema> s
       .ValueOrDie();
 }
 
-class GrainOrderStage : public Stage {
+class GrainOrderStage : public FailingStage {
  public:
   GrainOrderStage(std::shared_ptr<const Source> source, const GrainOrderOptions& options,
                   std::shared_ptr<arrow::Schema> schema, const StageContext& context)
@@ -122,13 +123,6 @@ class GrainOrderStage : public Stage {
     ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
     ops_.push_back(std::move(op));
     return true;
-  }
-
-  Result<std::optional<Batch>> Next() override {
-    ARROW_RETURN_NOT_OK(failed_);
-    auto next = DoNext();
-    if (!next.ok()) failed_ = next.status();
-    return next;
   }
 
   Cursor Save() const override {
@@ -181,7 +175,7 @@ class GrainOrderStage : public Stage {
     AppliedBatch applied;
   };
 
-  Result<std::optional<Batch>> DoNext() {
+  Result<std::optional<Batch>> DoNext() override {
     if (cancelled_) return Status::Cancelled("the stream was closed");
     ARROW_RETURN_NOT_OK(pending_);
     if (map_ == nullptr) ARROW_RETURN_NOT_OK(Start());
@@ -382,7 +376,6 @@ class GrainOrderStage : public Stage {
   int64_t position_ = 0;   // of the next row to hand out, in the share
   int64_t num_rows_ = 0;
   Status pending_;  // comes out with the next call
-  Status failed_;
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;  // guards map_ against Cancel()
   // Last: its destructor waits for tasks that use the members above.

@@ -22,6 +22,7 @@
 #include "easydata/source/text_check.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/batch_op.h"
+#include "easydata/stream/failing_stage.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/no_rows.h"
 #include "easydata/stream/row_error.h"
@@ -36,7 +37,7 @@ constexpr int64_t kGiantBlock = 6 << 20;
 constexpr const char kAdvice[] =
     "; fix it, or set on_error=\"skip\" to leave such rows out and count them";
 
-class ReadOrderStage : public Stage {
+class ReadOrderStage : public FailingStage {
  public:
   ReadOrderStage(std::shared_ptr<const Source> source, const SourceStageOptions& options,
                  std::unique_ptr<ReadOrder> order, std::shared_ptr<arrow::Schema> schema,
@@ -66,13 +67,6 @@ class ReadOrderStage : public Stage {
     ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
     ops_.push_back(std::move(op));
     return true;
-  }
-
-  Result<std::optional<Batch>> Next() override {
-    ARROW_RETURN_NOT_OK(failed_);
-    auto next = DoNext();
-    if (!next.ok()) failed_ = next.status();
-    return next;
   }
 
   Cursor Save() const override { return cursor_; }
@@ -185,7 +179,7 @@ class ReadOrderStage : public Stage {
     Status op_error;
   };
 
-  Result<std::optional<Batch>> DoNext() {
+  Result<std::optional<Batch>> DoNext() override {
     if (cancelled_) return Status::Cancelled("the stream was closed");
     ARROW_RETURN_NOT_OK(pending_);
     if (map_ == nullptr) StartMap();
@@ -460,7 +454,6 @@ class ReadOrderStage : public Stage {
   int64_t next_report_ = 0;
   Cursor cursor_;
   Status pending_;  // comes out with the next call
-  Status failed_;
 
   std::mutex mutex_;  // guards map_ and reader_ against Cancel()
   // Last: its destructor waits for tasks that use the members above.
