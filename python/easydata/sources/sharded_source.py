@@ -592,7 +592,7 @@ def _peeked(source: ShardedDataSource[Any]) -> Generator[Any]:
     for count in _LOOKS:
         peeked = source._plan.peek(count)
         if peeked is None:
-            yield from source
+            yield from source.iter_shards()
             return
         rows, is_all = peeked
         yield from rows[seen:]

@@ -1,7 +1,5 @@
 #include "easydata/plan/file_rows.h"
 
-#include <arrow/record_batch.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -44,17 +42,6 @@ class FileRowsPlan : public LogicalPlan {
     auto peeked = source_->Peek(num_rows, LookPolicy(options_.errors.on_error));
     // Reading on tells of an error, and where it is.
     return peeked.ok() ? std::move(*peeked) : source::FirstRows();
-  }
-
-  Result<std::optional<std::vector<std::string>>> FirstRowNames() const override {
-    const auto peeked = source_->Peek(1, options_.errors.on_error);
-    if (peeked.ok()) {
-      for (const auto& batch : peeked->batches) {
-        if (batch->num_rows() > 0) return FieldsOfRow(*batch, 0);
-      }
-      if (peeked->is_all) return std::nullopt;
-    }
-    return LogicalPlan::FirstRowNames();  // which says where an error is
   }
 
  protected:

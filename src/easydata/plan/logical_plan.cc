@@ -18,6 +18,13 @@ Result<StreamPlan> LogicalPlan::MakeShuffled(const Request& request,
 }
 
 Result<std::optional<std::vector<std::string>>> LogicalPlan::FirstRowNames() const {
+  ARROW_ASSIGN_OR_RAISE(const auto peeked, Peek(1));
+  if (peeked.has_value()) {
+    for (const auto& batch : peeked->batches) {
+      if (batch->num_rows() > 0) return FieldsOfRow(*batch, 0);
+    }
+    if (peeked->is_all) return std::nullopt;
+  }
   ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, Make({}));
   StageContext context;
   context.pool = std::make_shared<exec::ThreadPool>(1);
