@@ -192,7 +192,6 @@ void BindSink(nb::module_& m) {
       },
       nb::arg("output_path"), nb::arg("storage_options").none() = nb::none(),
       "How many shards a job that is run again would keep, of an output that is not finished.");
-  m.def("shard_formats", &sink::FormatNames, "The formats that can be written.");
 }
 
 }  // namespace easydata

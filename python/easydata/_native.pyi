@@ -822,8 +822,5 @@ def unfinished_shards(output_path: str, storage_options: object | None = None) -
     How many shards a job that is run again would keep, of an output that is not finished.
     """
 
-def shard_formats() -> list[str]:
-    """The formats that can be written."""
-
 def verify(data: Sequence[str], *, vocab_size: int | None = None, num_threads: int | None = None, storage_options: object = None) -> list[dict[str, Any]]:
     """Reads files whole and says what is wrong with each."""
