@@ -16,18 +16,17 @@ from easydata import (
 
 def main(kind: str, data: str, out: str, again: str = "") -> None:
     files = sorted(str(path) for path in Path(data).glob("*.jsonl"))
+    # A finished output is not written again; it leaves an empty folder behind its last step but one.
+    outputs = [Path(out) / name for name in "ab"] if kind == "datasets" else [Path(out)]
+    finished = kind != "overwrite" and all((path / "_metadata.json").exists() for path in outputs)
+    if again and finished and not any(any(path.glob(".easydata/*")) for path in outputs):
+        return
     if kind == "datasets":
-        if again and all((Path(out) / name / "_metadata.json").exists() for name in "ab"):
-            return  # it was killed behind its last step
         config = PipelineConfig(
             datasets=[DatasetConfig(file, name=Path(file).stem) for file in files],
             save=SaveStageConfig(output_dir=out, format="jsonl", max_shard_size="200KB"),
         )
         Pipeline.from_config(config).source().save().build()
-        return
-    finished = (Path(out) / "_metadata.json").exists() and kind != "overwrite"
-    # Behind its last step but one it leaves an empty folder.
-    if again and finished and not any((Path(out) / ".easydata").glob("*")):
         return
     form, _, codec = kind.partition(".")
     save_dataset(
