@@ -1,10 +1,14 @@
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "bound_stream.h"
 #include "easydata/base/nearest_name.h"
+#include "easydata/configs/claims.h"
 #include "easydata/configs/config_registry.h"
 
 namespace easydata {
@@ -78,6 +82,26 @@ std::vector<std::pair<std::string, std::pair<std::string, std::string>>> Validat
   return out;
 }
 
+/// What of a config is set and does nothing, for the rows of datasets: (dataset, stream, whether it
+/// is the dataset's alone).
+std::vector<std::tuple<bool, std::string, std::string>> IdleOptions(
+    const std::string& json, const std::set<std::string>& stages,
+    const std::vector<std::tuple<std::string, const Stream*, bool>>& rows) {
+  std::vector<configs::DatasetReach> reached;
+  for (const auto& [dataset, stream, is_own] : rows) {
+    reached.push_back({dataset, [dataset = dataset, stream = stream, is_own = is_own] {
+                         auto operators = configs::OperatorsOf(*stream->plan.node, dataset);
+                         if (is_own) operators.insert("writer.own");
+                         return operators;
+                       }});
+  }
+  std::vector<std::tuple<bool, std::string, std::string>> out;
+  for (configs::IdleOption& each : configs::FindIdleOptions(Parse(json), stages, reached)) {
+    out.emplace_back(each.is_refused, std::move(each.path), std::move(each.text));
+  }
+  return out;
+}
+
 }  // namespace
 
 void BindConfig(nb::module_& m) {
@@ -96,6 +120,9 @@ void BindConfig(nb::module_& m) {
       },
       nb::arg("name"), nb::arg("json"),
       "16 hexadecimal digits that are equal for configs that say the same.");
+  m.def("idle_options", &IdleOptions, nb::arg("json"), nb::arg("stages"), nb::arg("rows"),
+        "The options of a PipelineConfig, given as JSON, that are set and do nothing: [(whether it "
+        "is refused, path, why)]. `rows`: (dataset, stream, whether it is of this dataset alone).");
   m.def("config_reference", &configs::ReferencePage,
         "The reference page of all configs, in Markdown.");
   m.def(

@@ -124,6 +124,8 @@ class PyLoader {
 
   Owned owned;
 
+  Stream stream() const { return {loader_->plan(), owned}; }
+
   bool Wait(double seconds, std::optional<int64_t> pass) {
     WithoutGil released(nb::find(*this));
     return loader_->Wait(seconds, pass);
@@ -367,6 +369,8 @@ void BindLoader(nb::module_& m) {
            nb::arg("allow").none() = nb::make_tuple(),
            nb::sig("def load_state(self, state: collections.abc.Mapping[str, typing.Any], allow: "
                    "collections.abc.Collection[str] = ()) -> None"))
+      .def_prop_ro("stream", &PyLoader::stream,
+                   "What batches are made of, with what the loader itself does.")
       .def("stats", &PyLoader::Stats, nb::sig("def stats(self) -> dict[str, typing.Any]"))
       .def(
           "explain", &PyLoader::Explain, nb::arg("training") = nb::none(),

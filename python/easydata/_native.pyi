@@ -7,7 +7,8 @@ from collections.abc import (
     Collection,
     Iterable,
     Mapping,
-    Sequence
+    Sequence,
+    Set
 )
 from typing import Annotated, Any, Literal
 
@@ -53,6 +54,11 @@ def validate_config(name: str, json: str) -> list[tuple[str, tuple[str, str]]]:
 
 def config_hash(name: str, json: str) -> str:
     """16 hexadecimal digits that are equal for configs that say the same."""
+
+def idle_options(json: str, stages: Set[str], rows: Sequence[tuple[str, Stream, bool]]) -> list[tuple[bool, str, str]]:
+    """
+    The options of a PipelineConfig, given as JSON, that are set and do nothing: [(whether it is refused, path, why)]. `rows`: (dataset, stream, whether it is of this dataset alone).
+    """
 
 def config_reference() -> str:
     """The reference page of all configs, in Markdown."""
@@ -769,6 +775,10 @@ class Loader:
     def state(self) -> dict[str, Any]: ...
 
     def load_state(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None: ...
+
+    @property
+    def stream(self) -> Stream:
+        """What batches are made of, with what the loader itself does."""
 
     def stats(self) -> dict[str, Any]: ...
 

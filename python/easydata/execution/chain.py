@@ -19,6 +19,7 @@ from easydata.core.config import (
 )
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import freeze_listings
+from easydata.execution.idle_options import judge_options
 from easydata.execution.loaders_in_turn import LoadersInTurn
 from easydata.execution.stage import PipelineStage
 from easydata.execution.stages import (
@@ -74,7 +75,6 @@ class Pipeline(Generic[_Built_co]):
     def __init__(self, config: PipelineConfig) -> None:
         self._context = PipelineContext(config=config, seed=config.seed)
         self._data: dict[str, Any] | None = None
-        self._stages: list[str] = []
         self._advised: set[str] = set()
 
     @classmethod
@@ -101,7 +101,7 @@ class Pipeline(Generic[_Built_co]):
         logging.getLogger("easydata").setLevel(self._context.config.observability.log_level)
         self._check(self._context.config)
         self._data = SourceStage().process({}, self._context)
-        self._stages.append("source")
+        self._context.stages.append("source")
         return cast("Pipeline[Any]", self)
 
     def freeze(self, listing: str | None = None) -> str:
@@ -218,20 +218,36 @@ class Pipeline(Generic[_Built_co]):
             After load(): the loader, or for several unmixed datasets one that takes their batches
             in turn, with the single ones in `.loaders`. After save() alone: `{name: WriteStats}`.
             Else an iterator over the rows, as dicts.
+
+        Raises:
+            ConfigError: When an option is set that nothing in the chain heeds; so do save() and
+                load().
         """
         data = self._ready("build")
-        if self._stages[-1] == "load":
+        if self._context.stages[-1] == "load":
             if len(data) == 1:
                 return cast("_Built_co", next(iter(data.values())))
 
             return cast("_Built_co", LoadersInTurn(data))
-        if self._stages[-1] == "save":
+        if self._context.stages[-1] == "save":
             return cast("_Built_co", dict(self._context.written))
+        judge_options(self._context, {name: source._stream() for name, source in data.items()})
         return cast("_Built_co", _rows(data))
 
     def get_data(self) -> dict[str, Any]:
         """What the stages so far have made, by dataset: sources, or loaders after load()."""
         return dict(self._ready("get_data"))
+
+    def explain(self) -> dict[str, Any]:
+        """What of the config has no effect, though it may look so.
+
+        Returns:
+            `{"options_without_effect": {option: why}}`: options that are set and that another one
+            supersedes, or that are taken for compatibility, as far as build(), save() and load()
+            have looked. One that was meant to do something and does not is an error there.
+        """
+        self._ready("explain")
+        return {"options_without_effect": dict(self._context.idle_options)}
 
     def get_context(self) -> PipelineContext:
         """What the stages share."""
@@ -239,19 +255,19 @@ class Pipeline(Generic[_Built_co]):
 
     def get_stages(self) -> list[str]:
         """The names of the stages so far."""
-        return list(self._stages)
+        return list(self._context.stages)
 
     def _ready(self, name: str, *, custom: bool = False) -> dict[str, Any]:
         """The data so far, where a stage called `name` may come now."""
         if self._data is None:
             raise RuntimeError("Call source() before other pipeline stages")
-        if "load" in self._stages and (custom or name in (*_BEFORE, "cache")):
+        if "load" in self._context.stages and (custom or name in (*_BEFORE, "cache")):
             raise RuntimeError(f"{name}() cannot follow load(): batches are the end of a pipeline")
         if not custom and name in _BEFORE:
-            if name in self._stages:
+            if name in self._context.stages:
                 raise RuntimeError(f"{name}() was called before; a pipeline has one {name} stage")
             for later in _BEFORE[name]:
-                if later in self._stages:
+                if later in self._context.stages:
                     raise RuntimeError(f"{name}() cannot follow {later}(); call it before")
         return self._data
 
@@ -285,7 +301,7 @@ class Pipeline(Generic[_Built_co]):
                 f"not {type(made).__name__}"
             )
         self._data = dict(made)
-        self._stages.append(stage.name)
+        self._context.stages.append(stage.name)
         return self
 
 

@@ -29,6 +29,8 @@ class PipelineContext:
         mixtures: The mixtures that mix() has made, by name.
         listings: The files of each dataset, where freeze() listed them.
         tokenized: The tokenizer of each dataset that was tokenized, by whatever stage did it.
+        stages: The names of the stages so far.
+        idle_options: Options of the config that are set and do nothing, each with the reason.
     """
 
     config: PipelineConfig
@@ -45,6 +47,8 @@ class PipelineContext:
     )
     mixtures: dict[str, Mixture] = field(default_factory=dict, repr=False, compare=False)
     tokenized: dict[str, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
+    stages: list[str] = field(default_factory=list)
+    idle_options: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     _tokenizers: dict[Any, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
 
     def get_tokenizer(self, name: Any, view: View = "json") -> Tokenizer:

@@ -18,11 +18,12 @@ from easydata.core.config import (
     TokenizeStageConfig,
     merge_tokenizer_config,
 )
-from easydata.core.config_class import imported, options_of, plain, without_secrets
+from easydata.core.config_class import options_of, plain, without_secrets
 from easydata.execution.async_loader import AsyncDataLoader, OneOfLoaders
 from easydata.execution.collate import PadSpec
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import storage_options_of
+from easydata.execution.idle_options import judge_options
 from easydata.execution.mixture import Mixture, Sources
 from easydata.execution.progress import Progress
 from easydata.execution.stage import BaseStage
@@ -33,15 +34,14 @@ from easydata.execution.writers import (
     create_writer,
     path_in,
 )
-from easydata.sources.create import create_source
+from easydata.sources.create import dataset_rows, formatted, rows_path_of, transform_of
 from easydata.sources.known_fields import absent_fields, require_fields
 from easydata.sources.packed import PackedShardedSource
 from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
 from easydata.sources.tokenized import TokenizedShardedSource
 from easydata.sources.weight_schedule import WeightScheduler
 from easydata.tokenizers.tokenizer import Tokenizer
-from easydata.transforms.base import MapTransform
-from easydata.transforms.trainer_examples import gives_examples, named_transform
+from easydata.transforms.trainer_examples import gives_examples
 
 __all__ = ["LoadStage", "MixStage", "PackStage", "SaveStage", "SourceStage", "TokenizeStage"]
 
@@ -50,11 +50,6 @@ _log = logging.getLogger("easydata")
 # What a mixture is called, and the manual's EOS for tokens that no tokenizer is known of.
 MIXED = "mixed"
 DEFAULT_EOS = 2
-
-
-def rows_path_of(dataset: DatasetConfig) -> str | None:
-    """The file for bad rows, where they go to one; lost files may have theirs beside it alone."""
-    return dataset.quarantine_path if dataset.on_error == "quarantine" else None
 
 
 class SourceStage(BaseStage):
@@ -73,47 +68,24 @@ class SourceStage(BaseStage):
                 dataset, storage_options=storage_options_of(dataset, context.config.source)
             )
             listing = context.listings.get(str(dataset.name))
-            source: ShardedDataSource[Any] = create_source(reached, context.seed, listing)
-            if dataset.format_callback is not None:
-                source = source.transform(MapTransform(dataset.format_callback))
-            if dataset.format_fields:
-                option = f"format_fields of dataset {dataset.name!r}"
-                require_fields(source, dataset.format_fields, option)
-                source = source.rename_fields(dataset.format_fields)
+            source = formatted(dataset_rows(reached, context.seed, listing), dataset)
             if dataset.transform is not None:
-                source = source.transform(transform_of(dataset, context))
+                source = source.transform(dataset_transform(dataset, context))
             made[str(dataset.name)] = source
         return made
 
 
-def transform_of(dataset: DatasetConfig, context: PipelineContext) -> Any:
-    """What a dataset's `transform` says: an object, an import path, or one of ours by name.
-
-    Raises:
-        ConfigError: It is one of ours, and names no tokenizer or other options than it has.
-    """
-    choice = dataset.transform
-    if isinstance(choice, str) and ":" in choice:
-        choice = imported(choice)
-    if isinstance(choice, str | Mapping):
-        subject = f"dataset {dataset.name!r}"
-        config = merge_tokenizer_config(
-            dataset, context.config.default_tokenizer, context.config.tokenize
-        )
-        if config is None:
-            raise ConfigError(
-                subject,
-                ["transform needs a tokenizer; set its tokenizer=, or default_tokenizer"],
-            )
-        tokenizer = context.get_tokenizer(config.name_or_path, config.view)
-        try:
-            choice = named_transform(choice, tokenizer, config.chat_template)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError(subject, [f"transform: {error}"]) from error
-    if gives_examples(choice):
-        context.tokenized[str(dataset.name)] = choice.tokenizer
-        return choice._refusing(dataset.on_error, rows_path_of(dataset))
-    return choice
+def dataset_transform(dataset: DatasetConfig, context: PipelineContext) -> Any:
+    """What a dataset's `transform` says, with the tokenizer that the pipeline gives it."""
+    config = merge_tokenizer_config(
+        dataset, context.config.default_tokenizer, context.config.tokenize
+    )
+    made = transform_of(
+        dataset, config, lambda named: context.get_tokenizer(named.name_or_path, named.view)
+    )
+    if gives_examples(made):
+        context.tokenized[str(dataset.name)] = made.tokenizer
+    return made
 
 
 class TokenizeStage(BaseStage):
@@ -401,10 +373,14 @@ class LoadStage(BaseStage):
                     f"{ranks['world_size']}"
                 )
             options.update(ranks)
-        return {
+        loaders = {
             name: loader(source, sharding_map=sharding_map, padding=padding, **options)
             for name, source in data.items()
         }
+        judge_options(
+            context, {name: each._native.stream for name, each in loaders.items()}, "load"
+        )
+        return loaders
 
 
 class SaveStage(BaseStage):
@@ -429,6 +405,7 @@ class SaveStage(BaseStage):
         writers = {name: self._writer(name, len(data), context) for name in data}
         _check_folders({name: writer.output_path for name, writer in writers.items()})
         jobs = {name: writers[name]._job(source, config) for name, source in data.items()}
+        judge_options(context, {name: job.stream for name, job in jobs.items()}, "save")
         # Before anything is written: what one deletes, another may be about to read.
         for job in jobs.values():
             for other in jobs.values():
@@ -479,13 +456,6 @@ class SaveStage(BaseStage):
         """What writes the dataset `name`, and where."""
         config = self._config
         dataset = self._get_dataset_config(name, context)
-        if dataset is None:
-            lost = [item.name for item in context.config.datasets if item.save_path]
-            if lost:
-                raise ValueError(
-                    f"save_path of dataset {lost[0]!r} has no meaning for {name!r}, "
-                    "which several datasets are in; set save.output_dir, or save before mix()"
-                )
         if dataset is not None and dataset.save_path:
             path = _folder(dataset.save_path)
         elif datasets == 1:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from easydata import _native
-from easydata.core.config import DatasetConfig
+from easydata.core.config import (
+    ConfigError,
+    DatasetConfig,
+    TokenizerConfig,
+    check,
+    merge_tokenizer_config,
+)
+from easydata.core.config_class import imported
+from easydata.core.idle_options import refuse_idle_options
 from easydata.core.sizes import parse_size
 from easydata.sources.array_record import ArrayRecordShardedSource
 from easydata.sources.arrow import ArrowShardedSource
@@ -19,8 +29,13 @@ from easydata.sources.json import JsonShardedSource
 from easydata.sources.known_fields import require_fields
 from easydata.sources.limited import LimitedShardedSource
 from easydata.sources.parquet import ParquetShardedSource
-from easydata.sources.sharded_source import ShardedDataSource
+from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
 from easydata.sources.text import TextShardedSource
+from easydata.tokenizers.tokenizer import Tokenizer
+from easydata.transforms.base import MapTransform
+from easydata.transforms.fields import RenameFields
+from easydata.transforms.tokenize_row import TokenizerManager
+from easydata.transforms.trainer_examples import gives_examples, named_transform
 
 _HUB = ("hf", "huggingface")
 # The formats that have a class of their own, by what the registry calls their kind.
@@ -38,19 +53,36 @@ _CLASSES: dict[str, type[FileSource]] = {
 def create_source(
     config: DatasetConfig, seed: int | None = None, listing: _native.FileListing | None = None
 ) -> ShardedDataSource[Any]:
-    """The source that a data set's config describes.
+    """The source that a data set's config describes: its rows up to where they are tokenized.
 
     The format is `config.type`, or what the files' names tell; files of several formats are an
     error that names them. `config.shuffle` shuffles the rows by `seed` (None: 0), in windows of
-    `config.shuffle_window_bytes`; `config.num_rows` limits them. `listing` has the files that
-    `data_files` stand for, where they were listed before.
+    `config.shuffle_window_bytes`; `config.num_rows` limits them; `format_callback`, `format_fields`
+    and `transform` make other rows of them. `listing` has the files that `data_files` stand for,
+    where they were listed before.
 
     Raises:
         FileNotFoundError: `data_files` match nothing; such a name is never taken for the Hub's.
-        ConfigError: `columns` names a field that no row has.
+        ConfigError: An option is wrong, names a field that no row has, or does nothing to these
+            rows.
+        NotImplementedError: An option asks for what has not come yet.
         ValueError: The format cannot be told, or `shuffle_window_bytes` is no size, or without
             `shuffle="rows"`, or `decode` is given for what are no ArrayRecord files.
     """
+    check(config)
+    source = formatted(dataset_rows(config, seed, listing), config)
+    if config.transform is not None:
+        source = source.transform(
+            transform_of(config, merge_tokenizer_config(config), TokenizerManager().get_tokenizer)
+        )
+    _refuse_idle(config, source)
+    return source
+
+
+def dataset_rows(
+    config: DatasetConfig, seed: int | None = None, listing: _native.FileListing | None = None
+) -> ShardedDataSource[Any]:
+    """The rows of a data set as they are read; its config is sound."""
     source = _unlimited(config, listing)
     if config.columns is not None:
         require_fields(source, config.columns, f"columns of dataset {config.name!r}")
@@ -62,6 +94,66 @@ def create_source(
     if config.num_rows is not None:
         source = LimitedShardedSource(source, config.num_rows)
     return source
+
+
+def formatted(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedDataSource[Any]:
+    """The rows of a data set after its `format_callback` and `format_fields`.
+
+    What the source has done to them by itself, as one that was made of this config, is not done
+    again.
+    """
+    done = source._chain()[1] if isinstance(source, TransformedShardedSource) else []
+    callback, fields = config.format_callback, config.format_fields
+    if callback is not None and not any(callback in step._calls() for step in done):
+        source = source.transform(MapTransform(callback))
+    rename = RenameFields(fields or {})
+    if fields and not any(repr(step) == repr(rename) for step in done):
+        require_fields(source, fields, f"format_fields of dataset {config.name!r}")
+        source = source.transform(rename)
+    return source
+
+
+def transform_of(
+    dataset: DatasetConfig,
+    tokenizer_config: TokenizerConfig | None,
+    get_tokenizer: Callable[[TokenizerConfig], Tokenizer],
+) -> Any:
+    """What a dataset's `transform` says: an object, an import path, or one of ours by name.
+
+    Raises:
+        ConfigError: It is one of ours, and names no tokenizer or other options than it has.
+    """
+    choice = dataset.transform
+    if isinstance(choice, str) and ":" in choice:
+        choice = imported(choice)
+    if isinstance(choice, str | Mapping):
+        subject = f"dataset {dataset.name!r}"
+        if tokenizer_config is None:
+            raise ConfigError(
+                subject,
+                ["transform needs a tokenizer; set its tokenizer=, or default_tokenizer"],
+            )
+        tokenizer = get_tokenizer(tokenizer_config)
+        try:
+            choice = named_transform(choice, tokenizer, tokenizer_config.chat_template)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigError(subject, [f"transform: {error}"]) from error
+    if gives_examples(choice):
+        return choice._refusing(dataset.on_error, rows_path_of(dataset))
+    return choice
+
+
+def rows_path_of(dataset: DatasetConfig) -> str | None:
+    """The file for bad rows, where they go to one; lost files may have theirs beside it alone."""
+    return dataset.quarantine_path if dataset.on_error == "quarantine" else None
+
+
+def _refuse_idle(config: DatasetConfig, source: ShardedDataSource[Any]) -> None:
+    """Raises ConfigError for options that do nothing to these rows."""
+    named = dataclasses.replace(config, name=config.name or "dataset_0")
+    refuse_idle_options(
+        {"datasets": [named]}, {"source"}, [(str(named.name), source._stream(), True)]
+    )
 
 
 def window_bytes_of(config: DatasetConfig) -> int | None:

@@ -11,8 +11,14 @@ from typing import Any
 
 from easydata import _native
 from easydata.core.choices import OnError
-from easydata.core.config import DatasetConfig, TokenizerConfig, merge_tokenizer_config
+from easydata.core.config import (
+    ConfigError,
+    DatasetConfig,
+    TokenizerConfig,
+    merge_tokenizer_config,
+)
 from easydata.core.config_class import is_set
+from easydata.sources.create import formatted
 from easydata.sources.known_fields import LOOKED_AT
 from easydata.sources.sharded_source import (
     ShardedDataSource,
@@ -273,13 +279,19 @@ def tokenize_dataset_config(
     """Tokenizes a source as its dataset's configuration says.
 
     Args:
-        source: where the rows come from.
+        source: the rows, as they are read or as create_source(config) gives them.
         config: names the tokenizer, the fields and what becomes of bad rows.
         global_tokenizer: the tokenizer to use where `config` names none.
 
     Raises:
         ValueError: neither names a tokenizer.
+        ConfigError: `transform` makes tokens by itself.
     """
+    if config.transform is not None:
+        raise ConfigError(
+            "DatasetConfig",
+            ["transform: makes tokens by itself; create_source(config) gives its rows"],
+        )
     tokenizer_config = merge_tokenizer_config(config, global_tokenizer)
     if tokenizer_config is None:
         raise ValueError(
@@ -287,13 +299,11 @@ def tokenize_dataset_config(
             "its DatasetConfig or give global_tokenizer="
         )
     return TokenizedShardedSource(
-        source,
+        formatted(source, config),
         TokenizerManager().get_tokenizer(tokenizer_config),
         tokenizer_config,
         content_field=config.content_field,
         additional_fields=config.additional_fields,
-        format_callback=config.format_callback,
-        format_fields=config.format_fields,
         on_error=config.on_error,
         quarantine_path=config.quarantine_path,
     )

@@ -42,6 +42,8 @@ struct Acting {
   std::vector<Neighbour> superseded_by;
   /// Why it is taken though it may change nothing; "" where it means something wherever it acts.
   std::string compatibility;
+  /// What to do instead, where it is heeded by nobody; "" where its nodes say enough.
+  std::string instead;
 };
 
 /// The rules of an option besides its type and default.
@@ -62,6 +64,8 @@ struct FieldRules {
   bool is_secret = false;
   /// Why a config has another default than the option of the same name that the engine declares.
   std::string differs;
+  /// The config whose options its value may be, or names one by one; "" where it is no such value.
+  std::string options_of;
   Acting acting;
 
   /// Whether every value but the default is refused.
@@ -145,6 +149,14 @@ struct Field {
   /// It is taken though it may change nothing, and says why.
   Field ForCompatibility(const char* why) const {
     return With([&](FieldRules* r) { r->acting.compatibility = why; });
+  }
+  /// Says what to do instead where nobody heeds it.
+  Field Instead(const char* advice) const {
+    return With([&](FieldRules* r) { r->acting.instead = advice; });
+  }
+  /// Says that its value may be, or names, options of the config `name`.
+  Field OptionsOf(const char* name) const {
+    return With([&](FieldRules* r) { r->options_of = name; });
   }
   /// Refuses one value until its feature comes.
   Field Refuse(Json value, const char* sentence) const {

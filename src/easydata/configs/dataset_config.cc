@@ -68,11 +68,13 @@ config::FieldList DatasetConfig::Fields() {
                     "Tokenizer of this dataset: a folder, a name, a TokenizerConfig or a tokenizer "
                     "object. It goes before the "
                     "tokenize stage's and the pipeline's."}
-          .ActsAt(tokens),
+          .ActsAt(tokens)
+          .OptionsOf(TokenizerConfig::kName),
       config::Field{"tokenizer_kwargs", &C::tokenizer_kwargs,
                     "Options of TokenizerConfig that differ for this dataset; use_fast=True is "
                     "understood as well."}
-          .ActsAt(tokens),
+          .ActsAt(tokens)
+          .OptionsOf(TokenizerConfig::kName),
       config::Field{"cache_path", &C::cache_path, "Folder of this dataset's cache."}.OnlyDefault(
           "caching comes with a later version"),
       config::Field{"cache_enabled", &C::cache_enabled,
@@ -81,14 +83,19 @@ config::FieldList DatasetConfig::Fields() {
           .ForCompatibility("a pipeline has no cache yet"),
       config::Field{"save_path", &C::save_path,
                     "Folder that this dataset is saved in, in place of output_dir/name."}
-          .ActsAt({"writer"}),
+          .ActsAt({"writer.own"}),
       config::Field{"save_format", &C::save_format,
                     "Format that this dataset is saved in, in place of the save stage's."}
-          .ActsAt({"writer"})
+          .ActsAt({"writer.own"})
           .OneOf(sink::FormatNames()),
-      tokenizing[0].ActsAt({"source", "tokenize"}),
+      tokenizing[0]
+          .ActsAt({"source.text_field", "source.column", "tokenize"})
+          .Instead("a transform reads columns by its own names: give the column one of these by "
+                   "format_fields={\"old\": \"new\"}"),
       config::Field{"additional_fields", &C::additional_fields, "Columns kept beside the tokens."}
-          .ActsAt({"tokenize"}),
+          .ActsAt({"tokenize"})
+          .Instead(
+              "a transform keeps columns by transform={\"name\": ..., \"keep_columns\": [...]}"),
       config::Field{
           "format_callback", &C::format_callback,
           "Called with each row before anything else; returns the row to use, or None to leave "
@@ -101,7 +108,7 @@ config::FieldList DatasetConfig::Fields() {
           .OnlyDefault("rows are dealt to output shards in their order"),
       config::Field{"num_shards", &C::num_shards,
                     "Exact number of output shards, in place of the save stage's."}
-          .ActsAt({"writer"})
+          .ActsAt({"writer.own"})
           .AtLeast(1),
       config::Field{"columns", &C::columns,
                     "Read these columns only; unset: those that later stages need."},
@@ -123,17 +130,19 @@ config::FieldList DatasetConfig::Fields() {
           .Beside("shuffle", {"rows"})
           .AtLeast(1),
       errors[0],
-      errors[1],
+      errors[1].ActsAt({"source.files"}),
       errors[2],
       config::Field{
           "identity", &C::identity,
           "What tells a data file from another one under its name, while it is read and where a "
           "saved state goes on: its size and time of change; its size and content, for which "
-          "all of it is read once more; its size alone, for copies that have other times."},
+          "all of it is read once more; its size alone, for copies that have other times."}
+          .ActsAt({"source.files"}),
       config::Field{"storage_options", &C::storage_options,
                     "Who asks for files on object stores and web servers, and how patiently "
                     "(docs/guide/stores.md); unset: the source stage's dask_storage_options, and "
                     "the credentials that the platform has."}
+          .ActsAt({"source.remote"})
           .Secret(),
       config::Field{
           "transform", &C::transform,
@@ -146,7 +155,7 @@ config::FieldList DatasetConfig::Fields() {
           "chat_template", &C::chat_template,
           "Chat template of this dataset in place of its tokenizer's: the text, or the path of "
           "a file."}
-          .ActsAt(tokens),
+          .ActsAt({"map.chat_template", "examples"}),
       config::Field{"view", &C::view,
                     "What of the tokenizer's folder runs, in place of what the TokenizerConfig "
                     "says."}

@@ -89,6 +89,7 @@ config::FieldList PipelineConfig::Fields() {
           "default_tokenizer", &C::default_tokenizer,
           "Tokenizer of datasets that name none, where the tokenize stage names none either."}
           .ActsAt({"tokenize", "examples"})
+          .OptionsOf(TokenizerConfig::kName)
           .SupersededBy("TokenizeStageConfig.default_tokenizer")
           .SupersededBy("DatasetConfig.tokenizer"),
       config::Field{

@@ -60,17 +60,19 @@ config::FieldList SourceStageConfig::Fields() {
                     "Attempts at a remote read after the first, in a row, that bring nothing new "
                     "(storage_options: retries); unset: 10, which is more patient than the "
                     "manual's 3."}
+          .ActsAt({"source.remote"})
           .AtLeast(0)
           .ReadsAs(3),
       config::Field{"cloud_retry_delay", &C::cloud_retry_delay,
                     "Seconds before the first retry of a remote read; the wait doubles with each "
                     "(storage_options: retry_delay); unset: 0.1, to begin with."}
+          .ActsAt({"source.remote"})
           .AtLeast(0)
           .ReadsAs(1.0),
       config::Field{"dask_storage_options", &C::dask_storage_options,
                     "The storage_options of datasets that have none: credentials and settings "
                     "of object stores and web servers."}
-          .SupersededBy("DatasetConfig.storage_options")
+          .ActsAt({"source.remote"})
           .Secret(),
   };
 }
@@ -82,6 +84,7 @@ config::FieldList TokenizeStageConfig::Fields() {
       config::Field{"default_tokenizer", &C::default_tokenizer,
                     "Tokenizer of datasets that name none."}
           .ActsAt({"tokenize", "examples"})
+          .OptionsOf(TokenizerConfig::kName)
           .SupersededBy("DatasetConfig.tokenizer"),
       config::Field{
           "max_length", &C::max_length,
@@ -103,7 +106,8 @@ config::FieldList TokenizeStageConfig::Fields() {
                     "Cache tokens where the pipeline has a cache."}
           .ActsAt({"cache"}),
       config::Field{"remove_columns", &C::remove_columns,
-                    "Columns left out of the output, though a dataset keeps them."},
+                    "Columns left out of the output, though a dataset keeps them."}
+          .ActsAt({"pipeline"}),
       config::Field{"truncation", &C::truncation,
                     "Cut documents at max_length; without it they keep their length, but those of "
                     "datasets whose TokenizerConfig has a max_length of its own."},
@@ -182,7 +186,7 @@ config::FieldList PackStageConfig::Fields() {
                "eos_token_id", &C::eos_token_id,
                "Token that closes every document. Unset: the tokenizer's; 2 where the data "
                "comes tokenized and no tokenizer is named."}
-               .ActsAt({"pack"})
+               .ActsAt({"pack.text"})
                .AtLeast(0)
                .AtMost(2147483647)
                .Differs("a pipeline can ask the tokenizer"),
@@ -237,13 +241,13 @@ config::FieldList SaveStageConfig::Fields() {
                .Differs("the same size, as people write it"),
            config::Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}
                .OnlyDefault("the Hub comes with a later version"),
-           config::Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."}.Beside(
-               "push_to_hub", {true}),
+           config::Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."}
+               .SupersededBy("push_to_hub", {false}),
            config::Field{"hub_private", &C::hub_private,
                          "Make the repository of push_to_hub a private one."}
-               .Beside("push_to_hub", {true}),
+               .SupersededBy("push_to_hub", {false}),
            config::Field{"hub_token", &C::hub_token, "Token for push_to_hub."}
-               .Beside("push_to_hub", {true})
+               .SupersededBy("push_to_hub", {false})
                .Secret(),
            config::Field{
                "columns", &C::columns,
@@ -264,13 +268,13 @@ config::FieldList RayConfig::Fields() {
       config::Field{"enabled", &C::enabled, "Use Ray."}.OnlyDefault(
           "Ray comes with a later version; one machine needs none"),
       config::Field{"num_workers", &C::num_workers, "Ray workers."}
-          .Beside("enabled", {true})
+          .SupersededBy("enabled", {false})
           .AtLeast(1),
       config::Field{"resources_per_worker", &C::resources_per_worker, "Ray resources of a worker."}
-          .Beside("enabled", {true}),
-      config::Field{"use_gpu", &C::use_gpu, "Give workers a GPU."}.Beside("enabled", {true}),
+          .SupersededBy("enabled", {false}),
+      config::Field{"use_gpu", &C::use_gpu, "Give workers a GPU."}.SupersededBy("enabled", {false}),
       config::Field{"object_store_memory", &C::object_store_memory, "Bytes of Ray's object store."}
-          .Beside("enabled", {true})
+          .SupersededBy("enabled", {false})
           .AtLeast(1),
   };
 }
@@ -281,9 +285,11 @@ config::FieldList ObservabilityConfig::Fields() {
       config::Field{"progress_enabled", &C::progress_enabled,
                     "Show progress while saving, when standard error is a terminal."}
           .ActsAt({"writer"}),
-      config::Field{"progress_type", &C::progress_type, "What shows it."}
+      config::Field{"progress_type", &C::progress_type,
+                    "What shows it; unset: tqdm, and on the command line rich."}
+          .ReadsAs("tqdm")
           .ActsAt({"writer"})
-          .Beside("progress_enabled", {true})
+          .SupersededBy("progress_enabled", {false})
           .OneOf({"tqdm", "rich", "none"}),
       config::Field{"metrics_enabled", &C::metrics_enabled,
                     "Keep metrics of the stages in the context."},

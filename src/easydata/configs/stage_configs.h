@@ -194,7 +194,7 @@ struct ObservabilityConfig {
   static constexpr const char* kNodes[] = {"pipeline"};
 
   bool progress_enabled = true;
-  std::string progress_type = "tqdm";
+  std::optional<std::string> progress_type;
   bool metrics_enabled = true;
   std::string log_level = "INFO";
   int64_t log_interval = 100;

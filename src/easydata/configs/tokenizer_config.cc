@@ -35,7 +35,7 @@ config::FieldList TokenizerConfig::Fields() {
           "are tokenized one by one."}
           .OneOf({"max_length", "longest", "do_not_pad"})
           .ActsAt({"tokenize"}),
-      shared[0],
+      shared[0].ActsAt({"tokenize.text"}),
       shared[1],
       config::Field{
           "trust_remote_code", &C::trust_remote_code,
@@ -48,7 +48,8 @@ config::FieldList TokenizerConfig::Fields() {
                     "the installed transformers makes of the folder."},
       config::Field{"chat_template", &C::chat_template,
                     "Chat template in place of the tokenizer's own: the text, or the path of a "
-                    "file."},
+                    "file."}
+          .ActsAt({"map.chat_template", "examples"}),
   };
 }
 

@@ -100,6 +100,8 @@ class Loader {
   /// docs/architecture.md, "Edits", for when they come into force.
   Status LoadState(const nlohmann::json& state, const std::vector<std::string>& allow = {});
 
+  /// What the batches are made of.
+  const StreamPlan& plan() const { return plan_; }
   LoaderStats stats();
   /// Finds what sets the pace, by the stats() up to here. For one of several loaders that are taken
   /// from in turn: with the seconds of the trainer's own work, and of waiting `elsewhere`.

@@ -32,7 +32,9 @@ DESCRIPTORS: dict[str, dict[str, dict[str, Any]]] = {
 EVERY = [(name, option) for name, options in DESCRIPTORS.items() for option in options.values()]
 
 # Who heeds options and is no operator of a plan.
-RUNNERS = {"loader", "writer", "pipeline", "cache", "ray"}
+RUNNERS = {"loader", "writer", "writer.own", "pipeline", "cache", "ray"}
+# What of an operator heeds options, by what it reads (src/easydata/configs/claims.cc).
+PARTS = {"source.files", "source.remote", "map.chat_template", "tokenize.text", "pack.text"}
 
 
 def neighbours() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -99,8 +101,11 @@ def test_who_heeds_options_is_there(folder: Path, gpt2: str, tiny: str) -> None:
         *(loader.state_dict()["plan"] for loader in loaders),
     )
     found.add("grain_rows")  # of grain_data_processing
+    # Options of the formats of text.
+    found |= {"source.text_field", "source.column"}
     named_nodes = {node for _, option in EVERY for node in option["acting"]["nodes"]}
-    assert named_nodes - RUNNERS <= found
+    assert named_nodes - RUNNERS - PARTS <= found
+    assert {part.partition(".")[0] for part in PARTS} <= found
     assert named_nodes >= RUNNERS | {"source", "tokenize", "examples", "mix", "pack"}
 
 
