@@ -25,7 +25,8 @@ _FILES = Annotated[
     typer.Argument(metavar="DATA", help="Files, folders or glob patterns to read."),
 ]
 _CONFIG = Annotated[
-    str | None, typer.Option("--config", help="YAML or JSON file with the options of a pipeline.")
+    list[str] | None,
+    typer.Option("--config", help="YAML or JSON file with the options of a pipeline."),
 ]
 _JSON = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 _SHUFFLE = Annotated[
@@ -58,9 +59,11 @@ def _command(
     """Adds a command with a flag for each chosen option, and `own` ones, which `run` is given."""
     own = {} if own is None else own
 
-    def command(data: list[str] | None, config: str | None, as_json: bool, **options: Any) -> None:
+    def command(
+        data: list[str] | None, config: list[str] | None, as_json: bool, **options: Any
+    ) -> None:
         given = {option: options.pop(option) for option in own}
-        values = flags.config_values(data, config, options, choice)
+        values = flags.config_values(data, flags.only_one("--config", config), options, choice)
         run(values, Report(as_json=as_json), **given)
 
     every = {"data": (_FILES, None), "config": (_CONFIG, None), "as_json": (_JSON, False)}
@@ -189,12 +192,13 @@ def inspect(
 ) -> None:
     """Show rows of data files: columns, tokens, and where documents begin; or trained tokens."""
     report = Report(as_json=as_json)
+    file = flags.only_one("--config", config)
     if mask:
-        if config is None or data:
+        if file is None or data:
             raise flags.UsageError("--mask shows rows of a config: inspect --config FILE --mask")
-        inspect_masks(PipelineConfig.from_file(config), rows, skip, report)
+        inspect_masks(PipelineConfig.from_file(file), rows, skip, report)
         return
-    if config is not None:
+    if file is not None:
         raise flags.UsageError("--config is for --mask; rows of files are shown by their names")
     if not data:
         raise flags.UsageError("name the files to show")

@@ -106,6 +106,25 @@ def give_signature(
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
 
 
+def only_one(flag: str, given: Sequence[str] | None) -> str | None:
+    """The value of a flag that is given once, or not at all."""
+    if given and len(given) > 1:
+        raise UsageError(f"{flag} is given {len(given)} times: {', '.join(given)}; give one")
+    return given[0] if given else None
+
+
+def _with_tokenizer(dataset: Mapping[str, Any], values: Mapping[str, Any], name: str) -> Any:
+    """The tokenizer `name` with the options of the one that it replaces for a dataset."""
+    stage = values.get("tokenize") or {}
+    named = (
+        dataset.get("tokenizer"),
+        stage.get("default_tokenizer"),
+        values.get("default_tokenizer"),
+    )
+    replaced = next((each for each in named if each is not None), None)
+    return {**replaced, "name_or_path": name} if isinstance(replaced, Mapping) else name
+
+
 def config_values(
     data: list[str] | None, config: str | None, options: Mapping[str, Any], choice: Choice
 ) -> dict[str, Any]:
@@ -129,7 +148,8 @@ def config_values(
         section = _SECTIONS[known[name][0]]
         targets = values["datasets"] if section == "datasets" else [values.setdefault(section, {})]
         for target in targets:
-            target[name] = value
+            is_tokenizer = section == "datasets" and name == "tokenizer"
+            target[name] = _with_tokenizer(target, values, value) if is_tokenizer else value
     return values
 
 

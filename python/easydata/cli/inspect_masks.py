@@ -8,7 +8,7 @@ from easydata.cli.flags import UsageError
 from easydata.cli.report import Report
 from easydata.core.config import PipelineConfig
 from easydata.execution.context import PipelineContext
-from easydata.execution.stages import SourceStage, transform_of
+from easydata.execution.stages import SourceStage, dataset_transform
 from easydata.transforms.trainer_examples import gives_examples
 
 
@@ -17,7 +17,7 @@ def inspect_masks(config: PipelineConfig, rows: int, skip: int, report: Report) 
     found: list[dict[str, Any]] = []
     with_transform = [dataset for dataset in config.datasets if dataset.transform is not None]
     for dataset in with_transform:
-        transform = transform_of(dataset, PipelineContext(config))
+        transform = dataset_transform(dataset, PipelineContext(config))
         if not gives_examples(transform):
             continue
         plain = dataclasses.replace(dataset, transform=None)

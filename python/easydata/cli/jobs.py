@@ -1,5 +1,6 @@
 """`easydata tokenize`, `easydata pack` and `easydata convert`: pipelines that write files."""
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -54,8 +55,12 @@ def _need_tokenizers(config: PipelineConfig) -> None:
 def _run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: Report) -> None:
     begin = time.perf_counter()
     pipeline = Pipeline(config)
-    kind = "none" if report.as_json else "rich" if report.on_terminal else "lines"
-    pipeline.get_context().progress = lambda name, total: Progress(name, kind, total)
+    shown = config.observability
+    if report.as_json:
+        shown = dataclasses.replace(shown, progress_enabled=False)
+    pipeline.get_context().progress = lambda name, total: Progress.of(
+        shown, name, total, on_terminal="rich", elsewhere="lines"
+    )
     try:
         written = chain(pipeline.source()).save().build()
     except KeyboardInterrupt as interrupt:

@@ -41,11 +41,6 @@ class Report:
             self._console = Console(highlight=False, soft_wrap=True)
         return self._console
 
-    @property
-    def on_terminal(self) -> bool:
-        """Whether progress can be drawn: to standard error, unless JSON is asked for."""
-        return not self.as_json and sys.stderr.isatty()
-
     def line(self, text: Any) -> None:
         """Prints a line, for people."""
         if not self.as_json:

@@ -42,12 +42,24 @@ def descriptor(name: str) -> dict[str, Any]:
     return _descriptors[name]
 
 
-class Unset(int):
+class Unset:
     """The value of an option that nobody set, which matters for this one.
 
-    It reads as the number that it is, and stays what it is wherever it is handed on: by copies,
-    pickles, ``dataclasses.replace``. What is written (to_dict, YAML) leaves the option out.
+    It reads as the number or text that it is, and stays what it is wherever it is handed on: by
+    copies, pickles, ``dataclasses.replace``. What is written (to_dict, YAML) leaves the option out.
     """
+
+
+class _UnsetNumber(int, Unset):
+    pass
+
+
+class _UnsetText(str, Unset):
+    pass
+
+
+def _unset(value: Any) -> Unset:
+    return _UnsetText(value) if isinstance(value, str) else _UnsetNumber(value)
 
 
 def is_set(config: Any, option: str) -> bool:
@@ -65,7 +77,7 @@ def _default(field: Mapping[str, Any]) -> Any:
     if field["config"]:
         return dataclasses.field(default_factory=_classes[field["config"]], metadata=metadata)
     if field["reads_as"] is not None:
-        return dataclasses.field(default=Unset(field["reads_as"]), metadata=metadata)
+        return dataclasses.field(default=_unset(field["reads_as"]), metadata=metadata)
     return dataclasses.field(default=field["default"], metadata=metadata)
 
 
@@ -75,7 +87,7 @@ def declared(cls: _T) -> _T:
     names = [field["name"] for field in entry["fields"]]
     known = frozenset(names)
     unset = {
-        field["name"]: Unset(field["reads_as"])
+        field["name"]: _unset(field["reads_as"])
         for field in entry["fields"]
         if field["reads_as"] is not None
     }

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from easydata.core.config_class import is_set
+
 if TYPE_CHECKING:
     from easydata.core.config import ObservabilityConfig
 
@@ -39,10 +41,31 @@ class Progress:
         self._task: Any = None
 
     @classmethod
-    def of(cls, options: "ObservabilityConfig", name: str, total: int | None = None) -> "Progress":
-        """Progress as the options ask for it; bars are drawn on a terminal only."""
-        shown = options.progress_enabled and sys.stderr.isatty()
-        return cls(name, options.progress_type if shown else "none", total, options.log_interval)
+    def of(
+        cls,
+        options: "ObservabilityConfig",
+        name: str,
+        total: int | None = None,
+        *,
+        on_terminal: str | None = None,
+        elsewhere: str = "none",
+    ) -> "Progress":
+        """Progress as the options ask for it; bars are drawn on a terminal only.
+
+        Args:
+            options: Which of them are set.
+            name: Of the job.
+            total: Rows there will be, where known.
+            on_terminal: What shows it where `progress_type` is not set; None: what that reads as.
+            elsewhere: What shows it where there is no terminal.
+        """
+        kind: str = options.progress_type
+        if not is_set(options, "progress_type"):
+            kind = on_terminal or kind
+        if not sys.stderr.isatty() and kind != "none":
+            kind = elsewhere
+        shown = kind if options.progress_enabled else "none"
+        return cls(name, shown, total, options.log_interval)
 
     def __enter__(self) -> "Progress":
         if self._kind == "rich":

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -419,11 +420,10 @@ def test_a_check_of_a_large_file_ends_soon(folder: Path) -> None:
     assert time.monotonic() - begin < 5
 
 
-def test_progress_on_a_terminal(folder: Path, gpt2: str) -> None:
-    big_corpus("a.jsonl")
-    command = ["tokenize", "a.jsonl", "--tokenizer", gpt2, "--output-dir", "out"]
-    command += ["--max-length", "100000"]
+def run_on_terminal(*command: str) -> tuple[str, str]:
+    """What a command prints where standard error is a terminal: to it, and to standard output."""
     leader, follower = pty.openpty()
+    termios.tcsetwinsize(follower, (40, 120))
     process = subprocess.Popen(
         [sys.executable, "-m", "easydata.cli", *command],
         stdout=subprocess.PIPE,
@@ -443,11 +443,59 @@ def test_progress_on_a_terminal(folder: Path, gpt2: str) -> None:
     os.close(leader)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0, said
-    text = said.decode(errors="replace")
+    return said.decode(errors="replace"), out.decode()
+
+
+def test_progress_on_a_terminal(folder: Path, gpt2: str) -> None:
+    big_corpus("a.jsonl")
+    command = ["tokenize", "a.jsonl", "--tokenizer", gpt2, "--output-dir", "out"]
+    text, out = run_on_terminal(*command, "--max-length", "100000")
     assert "tokens/s" in text
     assert "rows/s" in text
     assert "ETA" in text
-    assert "400 rows" in out.decode()
+    assert "400 rows" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "drawn"),
+    [
+        ({"progress_type": "none"}, None),
+        ({"progress_enabled": False}, None),
+        ({"progress_type": "tqdm"}, "dataset_0: 0 rows "),
+        ({}, "ETA"),
+    ],
+)
+def test_a_config_says_what_shows_progress(
+    options: dict[str, Any], drawn: str | None, folder: Path
+) -> None:
+    jsonl("a.jsonl", [{"text": "one"}])
+    config = {"datasets": [{"data_files": "a.jsonl"}], "observability": options}
+    Path("c.json").write_text(json.dumps(config))
+    shown, _ = run_on_terminal("convert", "--config", "c.json", "--output-dir", "out")
+    assert (drawn in shown) if drawn else not shown
+
+
+def test_a_second_config_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["convert"], ["inspect", "--mask"]):
+        assert main([*command, "--config", "a.json", "--config", "b.json"]) == 2
+        assert "--config is given 2 times: a.json, b.json; give one" in capsys.readouterr().err
+
+
+def test_a_tokenizer_flag_keeps_the_options_of_the_config(folder: Path, gpt2: str) -> None:
+    text = "one two three four five six"
+    jsonl("a.jsonl", [{"text": text}])
+    named = {"name_or_path": "elsewhere", "max_length": 3}
+    configs: list[dict[str, Any]] = [
+        {"datasets": [{"data_files": "a.jsonl", "tokenizer": named}]},
+        {"datasets": [{"data_files": "a.jsonl"}], "tokenize": {"default_tokenizer": named}},
+        {"datasets": [{"data_files": "a.jsonl"}], "default_tokenizer": named},
+    ]
+    for number, config in enumerate(configs):
+        Path("c.json").write_text(json.dumps(config))
+        flags = ["--config", "c.json", "--tokenizer", gpt2, "--output-dir", f"out{number}"]
+        assert main(["tokenize", *flags]) == 0
+        (row,) = easydata.ParquetShardedSource(f"out{number}")
+        assert row["input_ids"] == ids(gpt2, text)[0][:3]
 
 
 def test_importing_the_package_does_not_import_the_command_line() -> None:
