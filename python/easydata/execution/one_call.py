@@ -34,6 +34,7 @@ def tokenize_and_save(
     max_length: int = 2048,
     *,
     storage_options: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Tokenizes files and writes the tokens.
 
@@ -45,10 +46,11 @@ def tokenize_and_save(
         max_length: Tokens kept of a document.
         storage_options: Who asks for files on object stores and web servers, and writes there; see
             docs/guide/stores.md.
+        overwrite: Replace an output that is in output_path already.
 
     Raises:
         FileNotFoundError: When data_files match nothing or there is no such tokenizer.
-        FileExistsError: When output_path holds an output already.
+        FileExistsError: When output_path holds an output already, without `overwrite`.
     """
     options = None if storage_options is None else dict(storage_options)
     config = PipelineConfig(
@@ -65,6 +67,7 @@ def tokenize_and_save(
             enabled=True,
             format=output_format,  # type: ignore[arg-type]
             storage_options=options,
+            overwrite=overwrite,
         ),
     )
     Pipeline(config).source().tokenize().save().build()
@@ -81,6 +84,7 @@ def pretokenize(
     show_progress: bool = True,
     *,
     storage_options: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
 ) -> "WriteStats":
     """Puts a source through a transform and writes what comes out.
 
@@ -94,9 +98,13 @@ def pretokenize(
         num_proc: Threads; None: one for each core. The transform itself runs in one at a time.
         show_progress: Show progress, when standard error is a terminal.
         storage_options: Who writes to an object store; see docs/guide/stores.md.
+        overwrite: Replace an output that is in output_path already.
 
     Returns:
         What was written.
+
+    Raises:
+        FileExistsError: When output_path holds an output already, without `overwrite`.
     """
     if num_proc is not None and _native.whole_number("num_proc", num_proc) < 1:
         raise ValueError(f"num_proc must be at least 1, not {num_proc}")
@@ -113,4 +121,5 @@ def pretokenize(
             num_threads=num_proc,
             progress=progress.update,
             storage_options=storage_options,
+            overwrite=overwrite,
         )
