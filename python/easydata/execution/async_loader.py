@@ -68,8 +68,8 @@ class AsyncDataLoader(
     next epoch. `async for` does the same.
     """
 
-    # Whether columns of `padding` may be those of other loaders.
-    _padding_may_miss = False
+    # Whether columns of `padding` and `sharding_map` may be those of other loaders.
+    _columns_may_miss = False
 
     def _take(
         self,
@@ -86,7 +86,7 @@ class AsyncDataLoader(
             self._source._stream(),
             _native.LoadOptions(**options),
             padding,
-            self._padding_may_miss,
+            self._columns_may_miss,
             _pad_token_id(self._source),
         )
         self._sharding_map = sharding_map
@@ -98,6 +98,7 @@ class AsyncDataLoader(
         self._exhausted = False
         self._batch_size, self._drop_last = options["batch_size"], options["drop_last"]
         self._said_empty = False
+        self._looked_at_columns = False
 
     def __iter__(self) -> Iterator[Batch]:
         return _RestOfEpoch(self)
@@ -126,9 +127,21 @@ class AsyncDataLoader(
 
     def _put(self, batch: Batch) -> Batch:
         """The batch that is handed out now, on the devices that it is meant for."""
+        if not self._looked_at_columns:
+            self._looked_at_columns = True
+            self._check_sharded_columns(batch)
         if self._device_prefetch is None:
             return preshard_batch(batch, self._sharding_map)
         return self._device_prefetch.put(batch)
+
+    def _check_sharded_columns(self, batch: Batch) -> None:
+        """Raises ValueError for a column that is to be put on devices, and that there is not."""
+        if not isinstance(self._sharding_map, Mapping) or self._columns_may_miss:
+            return
+        for name, sharding in self._sharding_map.items():
+            if sharding is not None and name not in batch:
+                hint = _native.suggestion(name, list(batch))
+                raise ValueError(f"sharding_map: the batches have no column {name!r}{hint}")
 
     def _end(self) -> None:
         """Notes that the iteration came to its end, and says so once where nothing came at all."""
@@ -315,9 +328,9 @@ class _RestOfEpoch(Iterator[Batch]):
 
 
 class OneOfLoaders(AsyncDataLoader):
-    """A loader of several that are given the same options, `padding` too."""
+    """A loader of several that are given the same options, `padding` and `sharding_map` too."""
 
-    _padding_may_miss = True
+    _columns_may_miss = True
 
 
 def _pad_token_id(source: ShardedDataSource[Any]) -> int | None:

@@ -54,6 +54,11 @@ RowWriter::RowWriter(const PackSettings& options, std::vector<TokenField> fields
 }
 
 Status RowWriter::Open() {
+  if (options_.ignore_first_label && label_planes_.empty()) {
+    return Status::Invalid(
+        "ignore_first_label: the rows have no labels of which one could be left out; set "
+        "labels=True");
+  }
   const int64_t plane = options_.rows_per_batch * options_.seq_length;
   const auto planes =
       static_cast<int64_t>(kFirstField + fields_.size()) + (made_labels_ >= 0 ? 1 : 0);

@@ -16,11 +16,14 @@ Status CheckShapes(const ExampleOptions& options) {
   return Status::Invalid("fixed_shapes=True is for layout=\"easydel\": TRL's collators pad");
 }
 
-/// An option of one layout that is set in the other.
-Status OnlyIn(const ExampleOptions& options, Layout layout, const char* name, bool is_set) {
+/// An option of one layout that is set in the other, where `instead` says the same; may be null.
+Status OnlyIn(const ExampleOptions& options, Layout layout, const char* name, bool is_set,
+              const char* instead) {
   if (!is_set || options.layout == layout) return Status::OK();
   return Status::Invalid(name, " is for layout=\"", NameOf(kLayouts, layout),
-                         "\"; the layout is \"", NameOf(kLayouts, options.layout), "\"");
+                         "\"; the layout is \"", NameOf(kLayouts, options.layout), "\"",
+                         instead == nullptr ? "" : ", which has ",
+                         instead == nullptr ? "" : instead);
 }
 
 template <typename O>
@@ -28,12 +31,13 @@ Status CheckAnswers(const O& options) {
   ARROW_RETURN_NOT_OK(config::CheckOptions(options));
   ARROW_RETURN_NOT_OK(CheckShapes(options.example));
   ARROW_RETURN_NOT_OK(OnlyIn(options.example, Layout::kEasydel, "max_prompt_length",
-                             options.answer.max_prompt_length.has_value()));
+                             options.answer.max_prompt_length.has_value(), "max_length"));
   ARROW_RETURN_NOT_OK(OnlyIn(options.example, Layout::kEasydel, "max_completion_length",
-                             options.answer.max_completion_length.has_value()));
+                             options.answer.max_completion_length.has_value(), "max_length"));
   ARROW_RETURN_NOT_OK(OnlyIn(options.example, Layout::kEasydel, "add_special_tokens",
-                             options.answer.add_special_tokens));
-  return OnlyIn(options.example, Layout::kTrl, "max_length", options.answer.max_length.has_value());
+                             options.answer.add_special_tokens, nullptr));
+  return OnlyIn(options.example, Layout::kTrl, "max_length", options.answer.max_length.has_value(),
+                "max_prompt_length and max_completion_length");
 }
 
 }  // namespace

@@ -129,6 +129,15 @@ def test_a_pipeline_gives_the_same_batches_on_devices(
         )
 
 
+def test_a_sharding_for_a_column_that_is_not_there(path: str, mesh: Any) -> None:
+    options: dict[str, Any] = {"sharding_map": {"m": over(mesh)}}
+    with (
+        AsyncDataLoader(ParquetShardedSource(path), batch_size=BATCH, **options) as loader,
+        pytest.raises(ValueError, match="sharding_map: the batches have no column 'm'"),
+    ):
+        next(iter(loader))
+
+
 def test_the_next_batch_is_put_there_while_one_is_in_use(
     path: str, mesh: Any, puts: list[list[int]]
 ) -> None:
