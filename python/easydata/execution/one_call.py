@@ -53,13 +53,18 @@ def tokenize_and_save(
         FileExistsError: When output_path holds an output already, without `overwrite`.
     """
     options = None if storage_options is None else dict(storage_options)
+    given = [data_files] if isinstance(data_files, str | os.PathLike) else data_files
+    is_remote = any("://" in os.fspath(each) for each in given)
     config = PipelineConfig(
         datasets=[
             DatasetConfig(
                 data_files=data_files,
                 tokenizer=tokenizer,
                 save_path=os.fspath(output_path),
-                storage_options=options,
+                # Of files of this machine there is nothing to say, where they are for the output.
+                storage_options=options
+                if is_remote or "://" not in os.fspath(output_path)
+                else None,
             )
         ],
         tokenize=TokenizeStageConfig(max_length=max_length),

@@ -60,6 +60,11 @@ class FileSource(PlannedSource[Row]):
         _native.check_identity(identity)
         if not isinstance(data_files, _native.FileListing):
             data_files = list_data_files(data_files, storage_options)
+            if storage_options and not any("://" in uri for uri in data_files.uris):
+                raise ValueError(
+                    "storage_options: say how object stores and web servers are reached, and all "
+                    "of the files are on this machine; leave them out"
+                )
         elif storage_options:
             raise ValueError("storage_options: a listing has those that it was made with")
         self._listing = data_files

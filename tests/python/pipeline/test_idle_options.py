@@ -266,6 +266,8 @@ def test_create_source_acts_on_its_own_rows_or_refuses(
             create_source(DatasetConfig(texts, **{option: "validation"}))
     with pytest.raises(ConfigError, match="storage_options has no effect"):
         create_source(DatasetConfig(texts, storage_options={"retries": 2}))
+    with pytest.raises(ValueError, match="all of the files are on this machine"):
+        JsonShardedSource(texts, storage_options={"retries": 2})
     config = DatasetConfig(
         texts, format_callback=upper, format_fields={"id": "ident"}, tokenizer=tiny
     )
