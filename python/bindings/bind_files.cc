@@ -205,20 +205,6 @@ void BindFiles(nb::module_& m) {
   m.def(
       "shown_address", [](const std::string& address) { return files::ShownAddress(address); },
       nb::arg("address"), "An address without what is secret in it; other texts as they are.");
-  m.def(
-      "exists",
-      [](const std::string& uri) {
-        const auto files = storage::FileSystemOf(uri);
-        bool exists = false;
-        {
-          WithoutGil released;
-          exists = files.ok() && (*files)->Exists(uri);
-        }
-        if (PyErr_Occurred() != nullptr) throw nb::python_error();  // it was interrupted
-        return exists;
-      },
-      nb::arg("uri"),
-      "Whether there is a file or a folder of this name, as far as it can be told.");
 }
 
 }  // namespace easydata

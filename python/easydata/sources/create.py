@@ -24,7 +24,7 @@ from easydata.sources.arrow import ArrowShardedSource
 from easydata.sources.csv import CsvShardedSource
 from easydata.sources.data_files import list_data_files
 from easydata.sources.files import FileSource, FormatSource
-from easydata.sources.huggingface import HuggingFaceShardedSource, wrap_hf_dataset
+from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.json import JsonShardedSource
 from easydata.sources.known_fields import require_fields
 from easydata.sources.limited import LimitedShardedSource
@@ -37,7 +37,6 @@ from easydata.transforms.fields import RenameFields
 from easydata.transforms.tokenize_row import TokenizerManager
 from easydata.transforms.trainer_examples import gives_examples, named_transform
 
-_HUB = ("hf", "huggingface")
 # The formats that have a class of their own, by what the registry calls their kind.
 _CLASSES: dict[str, type[FileSource]] = {
     "json": JsonShardedSource,
@@ -179,14 +178,8 @@ def _unlimited(
         if isinstance(data, ShardedDataSource):
             return data
         return wrap_hf_dataset(data, config.name)
-    if kind in _HUB and not _names_files(data):
-        _refuse_decode(config, "the rows are a data set's of the Hub")
-        names = data if isinstance(data, (str, os.PathLike)) else ", ".join(map(str, data))
-        return HuggingFaceShardedSource(
-            os.fspath(names), config.split, subset=config.dataset_split_name
-        )
     files = list_data_files(data, config.storage_options) if listing is None else listing
-    if kind is None or kind in _HUB:
+    if kind is None:
         kind = _format_of(files.uris, data)
     return _of_format(kind, files, config)
 
@@ -201,11 +194,6 @@ def names_data(data: Any) -> bool:
     return isinstance(data, (str, os.PathLike)) or (
         isinstance(data, (list, tuple)) and all(isinstance(x, (str, os.PathLike)) for x in data)
     )
-
-
-def _names_files(data: Any) -> bool:
-    items = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-    return all("://" in os.fspath(item) or _native.exists(os.fspath(item)) for item in items)
 
 
 def _format_of(files: list[str], data: Any) -> str:
