@@ -57,6 +57,7 @@ nb::dict ToDict(const sink::WriteResult& result) {
   for (const auto& [reason, rows] : result.dropped.addresses)
     addresses[reason.c_str()] = nb::cast(rows);
   out["dropped_at"] = addresses;
+  out["mix_end"] = JsonToPython(result.mix_end);
   return out;
 }
 

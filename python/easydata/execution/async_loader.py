@@ -215,17 +215,26 @@ class AsyncDataLoader(
         self._said_empty = True  # what came before is not known here
 
     def stats(self) -> dict[str, Any]:
-        """What was done since the loader was made.
+        """What this loader has done, and how far its stream was read.
 
         Returns:
-            `{rows, tokens, batches, bytes_read, seconds, wait_seconds: {stage: s}, busy_seconds:
-            {work: s}, queue: {batches, bytes}, sources: {name: {tokens, epoch, dropped: {reason:
-            rows}, dropped_tokens: {reason: tokens}, dropped_at: {reason: addresses of the first
-            five rows since the start or restart}}}, io: {requests, retries: {cause: requests},
-            bytes, bytes_read_twice, wait_seconds, throttled_seconds}}`.
+            `{since_start: {rows, tokens, batches, bytes_read, seconds, tokens_per_second,
+            wait_seconds: {stage: s}, busy_seconds: {work: s}, io: {requests, retries: {cause:
+            requests}, bytes, bytes_read_twice, wait_seconds, throttled_seconds}}, stream: {steps,
+            rows, tokens, sources: {name: {tokens, epoch, dropped: {reason: rows}, dropped_tokens:
+            {reason: tokens}, dropped_at: {reason: addresses of the first five rows since the start
+            or restart}}}, mix_end}, queue: {batches, bytes}}`.
 
-            Tokens are those of the stream up to here, over all ranks (with several lanes: of those
-            that this rank reads); they are part of the position. One thread makes the batches:
+            "since_start" counts what this loader, so this rank, has handed out since it was made or
+            first asked for a batch. "stream" counts from the stream's first row on, over all ranks
+            (tokens and sources, with several lanes: of those that this rank reads) and restarts: it
+            is part of the position. `mix_end` is None but after the end of a pass that a mix ended,
+            up to the next batch: then `{ended_by, sources: {name: {rows, passes, rows_in_pass,
+            rows_left}}}` as in WriteStats. The keys of "since_start" but tokens and
+            tokens_per_second are at the top, too; `tokens` and `sources` there are those of
+            "stream".
+
+            One thread makes the batches:
             `wait_seconds` has its time in each stage, not counting what the stage reads from:
             "source" (a Python iterable), "read", "mix", "shuffle", "pack", "collate", "workers"
             (waiting for them) and "trainer" (waiting for batches to be taken). "loader" is the time
@@ -236,7 +245,12 @@ class AsyncDataLoader(
             came and were of use, and those that were not; seconds between attempts, and of these
             those for servers that were asked too often. Loaders of one source share them.
         """
-        return self._native.stats()
+        stats = self._native.stats()
+        since = stats["since_start"]
+        since["tokens_per_second"] = (
+            since["tokens"] / since["seconds"] if since["seconds"] > 0 else 0.0
+        )
+        return stats
 
     def digest(self) -> str:
         """Hash of the rows handed out since the loader was made.

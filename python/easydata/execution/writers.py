@@ -53,6 +53,10 @@ class WriteStats:
         dropped_at: Where the first of these rows were read, five at most, by reason.
         kept_shards: How many of the files, from the first on, an earlier run of the job had
             finished.
+        mix_end: Of a mix that ended: `{"ended_by": name, "sources": {name: {"rows", "passes",
+            "rows_in_pass", "rows_left"}}}`: the source that ended it, and of each source the rows
+            taken, the passes completed, the rows of one pass and those of it that were not taken
+            (None: not known without reading them); else None.
     """
 
     num_examples: int = 0
@@ -63,6 +67,7 @@ class WriteStats:
     dropped_tokens: dict[str, int] = field(default_factory=dict)
     dropped_at: dict[str, list[str]] = field(default_factory=dict)
     kept_shards: int = 0
+    mix_end: dict[str, Any] | None = None
 
 
 class DatasetWriter(
@@ -194,6 +199,7 @@ class WriteJob:
             dropped_tokens=written["dropped_tokens"],
             dropped_at=written["dropped_at"],
             kept_shards=written["kept_shards"],
+            mix_end=written["mix_end"],
         )
 
     def run_alone(self) -> WriteStats:

@@ -303,6 +303,7 @@ nlohmann::json StreamWriter::Metadata(const WriteResult& result,
                              {"dropped_tokens", result.dropped.tokens},
                              {"dropped_at", result.dropped.addresses},
                              {"shards", std::move(shards)}};
+  if (!result.mix_end.is_null()) metadata["mix_end"] = result.mix_end;
   if (!options_.encode.empty()) metadata["encode"] = options_.encode;
   return metadata;
 }
@@ -336,7 +337,9 @@ Result<WriteResult> StreamWriter::Run() {
   ARROW_ASSIGN_OR_RAISE(OutputFolder * folder, OpenFolder(&work));
   if (!folder->completed().is_null()) {
     auto dropped = DroppedFromJson(folder->completed());
-    return ResultOf(*folder, dropped.ok() ? std::move(*dropped) : DropTotals());
+    WriteResult result = ResultOf(*folder, dropped.ok() ? std::move(*dropped) : DropTotals());
+    result.mix_end = folder->completed().value("mix_end", nlohmann::json());
+    return result;
   }
 
   work.context.pool = std::make_shared<exec::ThreadPool>(options_.num_threads);
@@ -379,6 +382,7 @@ Result<WriteResult> StreamWriter::Run() {
   }
   ARROW_RETURN_NOT_OK(options_.num_shards.has_value() ? WriteByCount(&work) : WriteBySize(&work));
   WriteResult result = ResultOf(*folder, work.reader->dropped());
+  if (const auto end = work.stage->stats().mix_end; end != nullptr) result.mix_end = end->ToJson();
   ARROW_RETURN_NOT_OK(folder->Finish(Metadata(result, *work.layout->schema())));
   return result;
 }

@@ -54,6 +54,8 @@ struct WriteResult {
   int64_t kept_shards = 0;
   /// Rows left out or cut on the way, and their tokens, over all runs of the job.
   DropTotals dropped;
+  /// MixEnd::ToJson() where the stream is a mix that ended, else null.
+  nlohmann::json mix_end;
 };
 
 /// What is written so far, with finished shards of an earlier run.
