@@ -20,7 +20,7 @@ from easydata.core.config import (
 )
 from easydata.core.config_class import imported, options_of, plain, without_secrets
 from easydata.execution.async_loader import AsyncDataLoader, OneOfLoaders
-from easydata.execution.collate import PadSpec
+from easydata.execution.collate import pad_specs
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import storage_options_of
 from easydata.execution.mixture import Mixture, Sources
@@ -41,6 +41,7 @@ from easydata.sources.tokenized import TokenizedShardedSource
 from easydata.sources.weight_schedule import WeightScheduler
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import MapTransform
+from easydata.transforms.fields import DropFields
 from easydata.transforms.trainer_examples import gives_examples, named_transform
 
 __all__ = ["LoadStage", "MixStage", "PackStage", "SaveStage", "SourceStage", "TokenizeStage"]
@@ -157,7 +158,7 @@ class TokenizeStage(BaseStage):
         config = merge_tokenizer_config(dataset, context.config.default_tokenizer, self._config)
         removed = set(self._config.remove_columns or ())
         if str(dataset.name) in context.tokenized and _has_examples(source):
-            return source.drop_fields(sorted(removed)) if removed else source
+            return source.transform(DropFields(sorted(removed))) if removed else source
         if "input_ids" in removed:
             raise ValueError("tokenize.remove_columns must keep input_ids, which is what is made")
         if config is None:
@@ -174,7 +175,7 @@ class TokenizeStage(BaseStage):
                     ],
                 )
             _log.info("dataset %r names no tokenizer: its rows go through as they are", name)
-            return source.drop_fields(sorted(removed)) if removed else source
+            return source.transform(DropFields(sorted(removed))) if removed else source
         if "attention_mask" in removed:
             config.return_attention_mask = False
         if dataset.additional_fields and source._plan.column_names() is None:
@@ -379,11 +380,7 @@ class LoadStage(BaseStage):
     def process(self, data: Sources, context: PipelineContext) -> dict[str, Any]:
         """Gives a loader for each source."""
         config = self._config
-        # A config file has the options of a PadSpec.
-        padding = {
-            column: PadSpec(**spec) if isinstance(spec, Mapping) else spec
-            for column, spec in (config.padding or {}).items()
-        }
+        padding = pad_specs(config.padding)
         loader = AsyncDataLoader if len(data) == 1 else OneOfLoaders
         options = options_of(config, "LoadOptions")
         if config.seed is None:

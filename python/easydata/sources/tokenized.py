@@ -13,8 +13,8 @@ from easydata import _native
 from easydata.core.choices import OnError
 from easydata.core.config import DatasetConfig, TokenizerConfig, merge_tokenizer_config
 from easydata.core.config_class import is_set
-from easydata.sources.known_fields import LOOKED_AT
 from easydata.sources.sharded_source import (
+    LOOKED_AT,
     ShardedDataSource,
     ShardInfo,
     TransformedShardedSource,
