@@ -175,6 +175,11 @@ def list_data_files(data_files: Sequence[str], storage_options: object | None = 
 def shown_address(address: str) -> str:
     """An address without what is secret in it; other texts as they are."""
 
+def escaped_text(text: bytes) -> str:
+    """
+    Bytes as messages show them, on one line: control characters and what is no UTF-8 as "\\x1b".
+    """
+
 def exists(uri: str) -> bool:
     """
     Whether there is a file or a folder of this name, as far as it can be told.
