@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from easydata import _native
 from easydata.core.async_dataset import NO_LENGTH, AsyncDataset
 from easydata.core.signatures import AsyncDataLoaderSignature
-from easydata.execution.collate import Batch, PadSpec
+from easydata.execution.collate import Batch, PadSpec, pad_specs
 from easydata.execution.sharding import DevicePrefetch, preshard_batch
 from easydata.execution.writers import as_source
 from easydata.sources.tokenized import tokenizers_of
+from easydata.tokenizers.template_date import checked_date
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -81,23 +82,32 @@ class AsyncDataLoader(
     ) -> None:
         if options["prefetch_to_device"] and sharding_map is None:
             raise ValueError(_NO_DEVICE)
-        self._source = as_source(source)
-        self._native = _native.Loader(
-            self._source._stream(),
-            _native.LoadOptions(**options),
-            padding,
-            self._padding_may_miss,
-            _pad_token_id(self._source),
-        )
+        self._options = options
+        self._padding = None if padding is None else pad_specs(padding)
         self._sharding_map = sharding_map
-        self._device_prefetch = (
-            DevicePrefetch(self._native, sharding_map) if options["prefetch_to_device"] else None
-        )
+        self._read(as_source(source))
+        tell_blurred(self._source, options)
         self._rank: int = options["rank"]
         self._world_size: int = options["world_size"]
         self._exhausted = False
         self._batch_size, self._drop_last = options["batch_size"], options["drop_last"]
         self._said_empty = False
+
+    def _read(self, source: ShardedDataSource[Any]) -> None:
+        self._source = source
+        self._template_date = source._template_date()
+        self._native = _native.Loader(
+            source._stream(),
+            _native.LoadOptions(**self._options),
+            self._padding,
+            self._padding_may_miss,
+            _pad_token_id(source),
+        )
+        self._device_prefetch = (
+            DevicePrefetch(self._native, self._sharding_map)
+            if self._options["prefetch_to_device"]
+            else None
+        )
 
     def __iter__(self) -> Iterator[Batch]:
         return _RestOfEpoch(self)
@@ -192,7 +202,10 @@ class AsyncDataLoader(
         not. With one lane it is the same on every rank; with several it has those that this rank
         reads, and merge_states() joins those of all ranks.
         """
-        return self._native.state()
+        state = self._native.state()
+        if self._template_date is not None:
+            state["template_date"] = self._template_date
+        return state
 
     def load_state_dict(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None:
         """Goes on from a state_dict().
@@ -210,6 +223,14 @@ class AsyncDataLoader(
         Raises:
             ValueError: When the state is of another stream; the message names the first difference.
         """
+        if isinstance(state, Mapping) and "template_date" in state:
+            state = dict(state)
+            date = checked_date(state.pop("template_date"))
+            if date is not None and self._template_date not in (None, date):
+                # The templates' clocks go on telling what they told.
+                before = self._native
+                self._read(self._source._with_template_date(date))
+                before.close()
         self._native.load_state(state, allow)
         self._exhausted = False
         self._said_empty = True  # what came before is not known here

@@ -108,7 +108,7 @@ def transform_of(dataset: DatasetConfig, context: PipelineContext) -> Any:
             )
         tokenizer = context.get_tokenizer(config.name_or_path, config.view)
         try:
-            choice = named_transform(choice, tokenizer, config.chat_template)
+            choice = named_transform(choice, tokenizer, config.chat_template, config.template_date)
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(subject, [f"transform: {error}"]) from error
     if gives_examples(choice):

@@ -272,6 +272,21 @@ class ShardedDataSource(ABC, Generic[T_co]):
             return ShuffledShardedSource(self, order)
         return self._over([source._shuffled(order) for source in self._inputs])
 
+    def _counts_steps(self) -> bool:
+        """Whether a weight schedule in it counts the steps of a loader."""
+        return any(source._counts_steps() for source in self._inputs)
+
+    def _template_date(self) -> str | None:
+        """The date that clocks of chat templates are told, where nobody gave one."""
+        dates = (source._template_date() for source in self._inputs)
+        return next((date for date in dates if date is not None), None)
+
+    def _with_template_date(self, date: str) -> ShardedDataSource[T_co]:
+        """The same with that date, where nobody gave one."""
+        if all(source._template_date() is None for source in self._inputs):
+            return self
+        return self._over([source._with_template_date(date) for source in self._inputs])
+
     def _over(self, inputs: Sequence[ShardedDataSource[Any]]) -> ShardedDataSource[T_co]:
         """The same, made of other sources."""
         other = copy.copy(self)
@@ -509,6 +524,13 @@ class TransformedShardedSource(WrapperSource[Example]):
                 "may drop or add rows"
             )
         return len(self._source)
+
+    def _template_date(self) -> str | None:
+        return self._transform._template_date() or super()._template_date()
+
+    def _with_template_date(self, date: str) -> ShardedDataSource[Example]:
+        source = self._source._with_template_date(date)
+        return TransformedShardedSource(source, self._transform._with_template_date(date))
 
     def __repr__(self) -> str:
         return f"TransformedShardedSource({self._source!r}, {self._transform!r})"

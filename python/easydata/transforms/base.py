@@ -219,6 +219,13 @@ class ChainedTransform(Transform):
     def _steps(self) -> list[_Step]:
         return list(self._transforms)
 
+    def _template_date(self) -> str | None:
+        dates = (step._template_date() for step in self._transforms)
+        return next((date for date in dates if date is not None), None)
+
+    def _with_template_date(self, date: str) -> _Step:
+        return ChainedTransform([step._with_template_date(date) for step in self._transforms])
+
     def __len__(self) -> int:
         return len(self._transforms)
 

@@ -147,6 +147,10 @@ config::FieldList DatasetConfig::Fields() {
           "Chat template of this dataset in place of its tokenizer's: the text, or the path of "
           "a file."}
           .ActsAt(tokens),
+      config::Field{"template_date", &C::template_date,
+                    "What a chat template that asks for the date is told, in place of the "
+                    "TokenizerConfig's template_date."}
+          .ActsAt(tokens),
       config::Field{"view", &C::view,
                     "What of the tokenizer's folder runs, in place of what the TokenizerConfig "
                     "says."}

@@ -49,6 +49,10 @@ config::FieldList TokenizerConfig::Fields() {
       config::Field{"chat_template", &C::chat_template,
                     "Chat template in place of the tokenizer's own: the text, or the path of a "
                     "file."},
+      config::Field{"template_date", &C::template_date,
+                    "What a chat template that asks for the date (strftime_now) is told, such as "
+                    "\"2026-11-27\"; unset: the day of the first build, which saved states and "
+                    "the output's metadata keep."},
   };
 }
 
