@@ -12,6 +12,7 @@ from easydata.core.signatures import AsyncDataLoaderSignature
 from easydata.execution.collate import Batch, PadSpec, pad_specs
 from easydata.execution.sharding import DevicePrefetch, preshard_batch
 from easydata.execution.writers import as_source
+from easydata.sources.schedule_ramps import tell_blurred
 from easydata.sources.tokenized import tokenizers_of
 from easydata.tokenizers.template_date import checked_date
 

@@ -18,7 +18,7 @@ from easydata.core.config import (
     TokenizeStageConfig,
     merge_tokenizer_config,
 )
-from easydata.core.config_class import imported, options_of, plain, without_secrets
+from easydata.core.config_class import imported, is_set, options_of, plain, without_secrets
 from easydata.execution.async_loader import AsyncDataLoader, OneOfLoaders
 from easydata.execution.collate import pad_specs
 from easydata.execution.context import PipelineContext
@@ -36,6 +36,7 @@ from easydata.execution.writers import (
 from easydata.sources.create import create_source
 from easydata.sources.known_fields import absent_fields, require_fields
 from easydata.sources.packed import PackedShardedSource
+from easydata.sources.schedule_ramps import tell_blurred
 from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
 from easydata.sources.tokenized import TokenizedShardedSource
 from easydata.sources.weight_schedule import WeightScheduler
@@ -424,6 +425,9 @@ class SaveStage(BaseStage):
         """
         config = without_secrets(plain(context.config, for_engine=True))
         writers = {name: self._writer(name, len(data), context) for name in data}
+        for name, source in data.items():
+            if source._counts_steps():
+                self._give_steps(source, writers[name], context)
         _check_folders({name: writer.output_path for name, writer in writers.items()})
         jobs = {name: writers[name]._job(source, config) for name, source in data.items()}
         # Before anything is written: what one deletes, another may be about to read.
@@ -443,6 +447,27 @@ class SaveStage(BaseStage):
             context.written[name] = stats
             context.record_metric("save", name, stats)
         return data
+
+    def _give_steps(
+        self, source: ShardedDataSource[Any], writer: DatasetWriter, context: PipelineContext
+    ) -> None:
+        """Gives the steps of a schedule to a writer, which makes none of its own.
+
+        Raises:
+            ConfigError: Nobody said how many rows a step has.
+        """
+        load = context.config.load
+        if not is_set(load, "batch_size"):
+            raise ConfigError(
+                "save",
+                [
+                    "mix.weight_schedule counts the steps of a loader (schedule_unit: steps), and "
+                    "what is saved has none; set load.batch_size, the rows of a step, as for the "
+                    "loader that is to read it, or mix.schedule_unit: examples"
+                ],
+            )
+        writer._take_steps(load.batch_size, load.batch_rampup)
+        tell_blurred(source, {"batch_size": load.batch_size})
 
     def _write(
         self,

@@ -125,6 +125,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             start_shard: Where to begin, as an index into `shard_indices`, not a shard's own number.
             start_row: Rows to pass over in the first shard that is read.
         """
+        say_if_examples(self)
         names = list(self.shard_names)
         indices = range(len(names)) if shard_indices is None else shard_indices
         for index in itertools.islice(indices, start_shard, None):
