@@ -98,7 +98,7 @@ class DPOPreprocessTransformSignature(TakesOptions):
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
-            template_date: What a template that asks for the date (`strftime_now`) is told, such as "2026-11-27"; None: the day of the first build, which saved states keep.
+            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class DatasetWriterSignature(TakesOptions):
@@ -218,7 +218,7 @@ class GRPOPreprocessTransformSignature(TakesOptions):
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
-            template_date: What a template that asks for the date (`strftime_now`) is told, such as "2026-11-27"; None: the day of the first build, which saved states keep.
+            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class GreedyPackerSignature(TakesOptions):
@@ -368,7 +368,7 @@ class RewardPreprocessTransformSignature(TakesOptions):
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
-            template_date: What a template that asks for the date (`strftime_now`) is told, such as "2026-11-27"; None: the day of the first build, which saved states keep.
+            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class SFTPreprocessTransformSignature(TakesOptions):
@@ -420,7 +420,7 @@ class SFTPreprocessTransformSignature(TakesOptions):
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
-            template_date: What a template that asks for the date (`strftime_now`) is told, such as "2026-11-27"; None: the day of the first build, which saved states keep.
+            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class UnpairedSignature(TakesOptions):
@@ -462,7 +462,7 @@ class UnpairedSignature(TakesOptions):
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
-            template_date: What a template that asks for the date (`strftime_now`) is told, such as "2026-11-27"; None: the day of the first build, which saved states keep.
+            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class SaveOptions(TypedDict, total=False):
