@@ -86,11 +86,20 @@ Value TemplateValue(nb::handle object, jinja::Arena* arena, int depth = 0) {
   FailType(object);
 }
 
+std::tm LocalTime(double seconds) {
+  const auto whole = static_cast<std::time_t>(seconds);
+  std::tm time = {};
+  localtime_r(&whole, &time);
+  return time;
+}
+
 /// `_native.JinjaTemplate`.
 class BoundTemplate {
  public:
   explicit BoundTemplate(nb::str source)
       : template_(Unwrap(jinja::Template::Compile(TextView(source)))) {}
+  explicit BoundTemplate(std::shared_ptr<const jinja::Template> compiled)
+      : template_(std::move(compiled)) {}
 
   const jinja::Template& compiled() const { return *template_; }
   std::shared_ptr<const jinja::Template> shared() const { return template_; }
@@ -118,8 +127,7 @@ class BoundTemplate {
       return Status::Invalid(error.message);
     }
     options.trace = messages.has_value();
-    const auto seconds = now ? static_cast<std::time_t>(*now) : std::time(nullptr);
-    localtime_r(&seconds, &options.now);
+    options.now = now ? LocalTime(*now) : template_->now();
     return renderer->Render(*template_, variables, options);
   }
 
@@ -263,6 +271,12 @@ void BindChat(nb::module_& m) {
                    [](const BoundTemplate& self) { return self.compiled().has_generation(); })
       .def_prop_ro("uses_clock",
                    [](const BoundTemplate& self) { return self.compiled().uses_clock(); })
+      .def(
+          "at",
+          [](const BoundTemplate& self, double now) {
+            return BoundTemplate(self.compiled().WithDate(LocalTime(now)));
+          },
+          nb::arg("now"), "The same with a clock that stands still at this time of the epoch.")
       .def(
           "render",
           [](const BoundTemplate& self, nb::dict variables, std::optional<double> now) {

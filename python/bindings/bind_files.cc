@@ -12,6 +12,7 @@
 
 #include "bind_options.h"
 #include "bindings.h"
+#include "easydata/base/escaped_text.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/files/address.h"
 #include "easydata/source/data_files.h"
@@ -205,6 +206,12 @@ void BindFiles(nb::module_& m) {
   m.def(
       "shown_address", [](const std::string& address) { return files::ShownAddress(address); },
       nb::arg("address"), "An address without what is secret in it; other texts as they are.");
+  m.def(
+      "escaped_text",
+      [](nb::bytes text) { return EscapedText(std::string_view(text.c_str(), text.size())); },
+      nb::arg("text"),
+      "Bytes as messages show them, on one line: control characters and what is no UTF-8 as "
+      "\"\\x1b\".");
 }
 
 }  // namespace easydata

@@ -230,16 +230,6 @@ class PyLoader {
       source["dropped_at"] = addresses;
       sources[name.c_str()] = source;
     }
-    nb::dict out;
-    out["rows"] = stats.rows;
-    out["tokens"] = stats.counts.tokens();
-    out["batches"] = stats.batches;
-    out["bytes_read"] = stats.bytes_read;
-    out["seconds"] = stats.seconds;
-    out["wait_seconds"] = wait;
-    out["busy_seconds"] = busy;
-    out["queue"] = queue;
-    out["sources"] = sources;
     nb::dict retries;
     for (const auto& [cause, count] : stats.io.retries) retries[cause.c_str()] = count;
     nb::dict io;
@@ -249,7 +239,31 @@ class PyLoader {
     io["bytes_read_twice"] = stats.io.bytes_read_twice;
     io["wait_seconds"] = stats.io.wait_seconds;
     io["throttled_seconds"] = stats.io.throttled_seconds;
-    out["io"] = io;
+    nb::dict since_start;
+    since_start["rows"] = stats.rows;
+    since_start["tokens"] = stats.tokens;
+    since_start["batches"] = stats.batches;
+    since_start["bytes_read"] = stats.bytes_read;
+    since_start["seconds"] = stats.seconds;
+    since_start["wait_seconds"] = wait;
+    since_start["busy_seconds"] = busy;
+    since_start["io"] = io;
+    nb::dict of_stream;
+    of_stream["steps"] = stats.steps;
+    of_stream["rows"] = stats.stream_rows;
+    of_stream["tokens"] = stats.counts.tokens();
+    of_stream["sources"] = sources;
+    of_stream["mix_end"] =
+        stats.mix_end == nullptr ? nb::object(nb::none()) : JsonToPython(stats.mix_end->ToJson());
+    nb::dict out;
+    out["since_start"] = since_start;
+    out["stream"] = of_stream;
+    out["queue"] = queue;
+    for (const char* key :
+         {"rows", "batches", "bytes_read", "seconds", "wait_seconds", "busy_seconds", "io"}) {
+      out[key] = since_start[key];
+    }
+    for (const char* key : {"tokens", "sources"}) out[key] = of_stream[key];
     return out;
   }
 

@@ -354,10 +354,13 @@ void BindPlan(nb::module_& m) {
   m.def("mixed_rows", &MixedRows, nb::arg("inputs"), nb::arg("options"), "Rows of several plans.");
   m.def(
       "packed_rows",
-      [](const BoundPlan& input, const plan::PackedOptions& options) {
-        return BoundPlan(plan::Packed(input.plan, options), input.owned);
+      [](const BoundPlan& input, plan::PackedOptions options, int64_t most_steps) {
+        options.most_steps = most_steps;
+        return BoundPlan(plan::Packed(input.plan, std::move(options)), input.owned);
       },
-      nb::arg("input"), nb::arg("options"), "Lists of tokens packed into rows of one length.");
+      nb::arg("input"), nb::arg("options"), nb::kw_only(), nb::arg("most_steps") = 0,
+      "Lists of tokens packed into rows of one length. They are shuffled within `most_steps` steps "
+      "of the loader, or so many rows where there is none; 0: within the window of the options.");
   static const std::string tokenized_rows_signature = SignatureOf(
       "tokenized_rows", ConfigTypeOf<transform::TokenizeOptions>(),
       "texts: Plan, encoder: TextEncoder, report: collections.abc.Callable[[str, str, int, int], "

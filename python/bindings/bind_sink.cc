@@ -57,6 +57,7 @@ nb::dict ToDict(const sink::WriteResult& result) {
   for (const auto& [reason, rows] : result.dropped.addresses)
     addresses[reason.c_str()] = nb::cast(rows);
   out["dropped_at"] = addresses;
+  out["mix_end"] = JsonToPython(result.mix_end);
   return out;
 }
 
@@ -129,7 +130,8 @@ void BindSink(nb::module_& m) {
       "self, stream: Stream, output_path: str, columns: "
       "collections.abc.Sequence[str] | dict[str, str] | None, resumable: bool, "
       "sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], "
-      "storage_options: object");
+      "storage_options: object, step_rows: collections.abc.Sequence[tuple[int, int]], "
+      "template_date: str");
   BindOwner<WriteJob>(m, "WriteJob", "Writes a stream into a folder of shards.")
       .def(
           "__init__",
@@ -137,13 +139,16 @@ void BindSink(nb::module_& m) {
              nb::handle columns, bool resumable, bool sample_all, nb::handle config,
              const std::map<std::string, std::pair<std::optional<std::string>, int64_t>>&
                  tokenizers,
-             nb::handle storage_options, const nb::kwargs& given) {
+             nb::handle storage_options, const std::vector<std::pair<int64_t, int64_t>>& step_rows,
+             const std::string& template_date, const nb::kwargs& given) {
             auto options = OptionsFromPython<sink::WriteOptions>(given);
             options.output_path = output_path;
             options.storage = StorageFromPython(storage_options);
             options.columns = WantedFromPython(columns);
             sink::WriteWiring wiring;
             wiring.resumable = resumable;
+            wiring.template_date = template_date;
+            for (const auto& [step, rows] : step_rows) wiring.step_rows.push_back({step, rows});
             if (sample_all) wiring.sample_rows = -1;
             wiring.config = JsonFromPython(config, "config");
             for (const auto& [fingerprint, known] : tokenizers) {
@@ -155,8 +160,8 @@ void BindSink(nb::module_& m) {
           },
           nb::arg("stream"), nb::arg("output_path"), nb::arg("columns").none(),
           nb::arg("resumable"), nb::arg("sample_all"), nb::arg("config").none(),
-          nb::arg("tokenizers"), nb::arg("storage_options").none(), nb::arg("options"),
-          nb::sig(signature.c_str()),
+          nb::arg("tokenizers"), nb::arg("storage_options").none(), nb::arg("step_rows"),
+          nb::arg("template_date"), nb::arg("options"), nb::sig(signature.c_str()),
           "`sample_all`: the types of free-form rows are those of all of them, not of the first.")
       .def(
           "is_finished",
@@ -183,6 +188,14 @@ void BindSink(nb::module_& m) {
            "Writes all of it and says what was written. progress({rows, tokens, bytes, shards, "
            "kept_shards}) is called up to ten times a second, notice(text) once where there is "
            "something to tell of an earlier run.");
+  m.def(
+      "kept_template_date",
+      [](const std::string& path, nb::handle storage_options) {
+        const auto storage = StorageFromPython(storage_options);
+        return WhileOthersRun([&] { return sink::StreamWriter::KeptTemplateDate(path, storage); });
+      },
+      nb::arg("output_path"), nb::arg("storage_options").none() = nb::none(),
+      "The template_date of the output in a folder, finished or not; empty where there is none.");
   m.def(
       "unfinished_shards",
       [](const std::string& path, nb::handle storage_options) {

@@ -181,6 +181,11 @@ def list_data_files(data_files: Sequence[str], storage_options: object | None = 
 def shown_address(address: str) -> str:
     """An address without what is secret in it; other texts as they are."""
 
+def escaped_text(text: bytes) -> str:
+    """
+    Bytes as messages show them, on one line: control characters and what is no UTF-8 as "\\x1b".
+    """
+
 def exists(uri: str) -> bool:
     """
     Whether there is a file or a folder of this name, as far as it can be told.
@@ -386,8 +391,10 @@ def concatenated_rows(inputs: Sequence[Plan], *, shards: Sequence[tuple[str, int
 def mixed_rows(inputs: Sequence[Plan], options: MixOptions) -> Plan:
     """Rows of several plans."""
 
-def packed_rows(input: Plan, options: PackedOptions) -> Plan:
-    """Lists of tokens packed into rows of one length."""
+def packed_rows(input: Plan, options: PackedOptions, *, most_steps: int = 0) -> Plan:
+    """
+    Lists of tokens packed into rows of one length. They are shuffled within `most_steps` steps of the loader, or so many rows where there is none; 0: within the window of the options.
+    """
 
 def tokenized_rows(texts: Plan, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, may_be_whole: bool, *, content_field: str = "text", add_special_tokens: bool = True, max_length: int = 0, return_attention_mask: bool = True, pad_to: int = 0, pad_token_id: int = 0, pad_left: bool = False, additional_fields: Iterable[str] = ..., skip_missing: bool = False, batch_size: int = 0, num_workers: int = 0) -> Plan:
     """The rows with their texts tokenized. `report` as of tokenize()."""
@@ -440,6 +447,9 @@ class JinjaTemplate:
 
     @property
     def uses_clock(self) -> bool: ...
+
+    def at(self, now: float) -> JinjaTemplate:
+        """The same with a clock that stands still at this time of the epoch."""
 
     def render(self, variables: dict[str, object], *, now: float | None = None) -> str:
         """
@@ -807,7 +817,7 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 class WriteJob:
     """Writes a stream into a folder of shards."""
 
-    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
+    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
         """
         `sample_all`: the types of free-form rows are those of all of them, not of the first.
         """
@@ -826,6 +836,11 @@ class WriteJob:
         """
         Writes all of it and says what was written. progress({rows, tokens, bytes, shards, kept_shards}) is called up to ten times a second, notice(text) once where there is something to tell of an earlier run.
         """
+
+def kept_template_date(output_path: str, storage_options: object | None = None) -> str:
+    """
+    The template_date of the output in a folder, finished or not; empty where there is none.
+    """
 
 def unfinished_shards(output_path: str, storage_options: object | None = None) -> int:
     """

@@ -15,8 +15,10 @@ your own.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 try:
@@ -44,6 +46,28 @@ _NO_WORKERS = (
     "stream, and the loader already makes batches ahead on threads of its own; use num_workers=0 "
     "and set num_threads and prefetch_buffer_size of the loader instead"
 )
+
+
+# What gives each process a part of what a dataset yields, by the names of its classes.
+_DIVIDERS = ("DataLoaderDispatcher", "IterableDatasetShard")
+_DIVIDED = (
+    "easydata.torch.dataset(): the loader gives this process its part of each batch already "
+    "(world_size={ranks}), and {divider} would divide that again, so that most rows reach nobody; "
+    "leave this dataset out of accelerator.prepare() and iterate over it, `for batch in "
+    "easydata.torch.dataset(loader, batches=True): batch = send_to_device(batch, "
+    "accelerator.device)`, or make the loader without **easydata.torch.ranks()"
+)
+
+
+def _divider() -> str | None:
+    """The class that is iterating over a dataset to divide it among processes, if one is."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        for kind in type(frame.f_locals.get("self")).__mro__:
+            if kind.__name__ in _DIVIDERS:
+                return f"{kind.__module__}.{kind.__name__}"
+        frame = frame.f_back
+    return None
 
 
 def ranks(group: Any = None, *, pipeline: Pipeline | None = None) -> Ranks:
@@ -86,6 +110,10 @@ def _broadcast(text: str | None) -> str:
 
 def dataset(loader: AsyncDataLoader | LoadersInTurn, batches: bool = False) -> LoaderDataset:
     """This rank's rows of a loader as a torch dataset, or its batches.
+
+    What divides a dataset among processes by itself (Accelerate's `prepare()`, and with it the
+    Trainer of transformers) refuses one whose loader has `ranks()`: each process would get a part
+    of its part.
 
     It goes through torch.utils.data.DataLoader and torchdata's StatefulDataLoader with
     `num_workers=0`; `batch_size=None` there hands on what comes without a copy, `batch_size=k` has
@@ -153,6 +181,8 @@ class LoaderDataset(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
     def __iter__(self) -> Iterator[dict[str, Any]]:
         if get_worker_info() is not None:
             raise RuntimeError(_NO_WORKERS)
+        if self._loader.world_size > 1 and (divider := _divider()) is not None:
+            raise ValueError(_DIVIDED.format(divider=divider, ranks=self._loader.world_size))
         return _SameErrorAgain(self._batches if self._by_batch else self._rows)
 
     def _batches(self) -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ from easydata.cli.report import InterruptedJobError, Report
 from easydata.cli.stats import stats
 from easydata.cli.verify import verify as verify_files
 from easydata.core.config import ConfigError, PipelineConfig
+from easydata.core.shown_text import shown
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
@@ -315,5 +316,5 @@ def _end(status: int, *said: str, as_json: bool) -> int:
         print(json.dumps({"status": status, "errors": list(said)}))
     else:
         for line in said:
-            print(f"easydata: {line}", file=sys.stderr)
+            print(f"easydata: {shown(line)}", file=sys.stderr)
     return status

@@ -82,7 +82,7 @@ def _tell(written: Mapping[str, WriteStats], seconds: float, report: Report) -> 
         )
         if stats.kept_shards:
             report.line(f"  of an earlier run: {kept_text(stats.kept_shards)}")
-        for line in _left_out(stats):
+        for line in [*_left_out(stats), *_mix_end(stats)]:
             report.line(f"  {line}")
         for path in stats.output_paths:
             report.line(f"  {path}")
@@ -95,6 +95,7 @@ def _tell(written: Mapping[str, WriteStats], seconds: float, report: Report) -> 
             "dropped": stats.dropped,
             "dropped_tokens": stats.dropped_tokens,
             "dropped_at": stats.dropped_at,
+            "mix_end": stats.mix_end,
         }
     report.line(f"{seconds:.1f} s")
     report.result(result)
@@ -115,6 +116,28 @@ def _left_out(stats: WriteStats) -> Iterator[str]:
         yield f"{cut:,} rows cut" + (f", by {tokens:,} tokens" if tokens else "")
         if addresses := stats.dropped_at.get(_CUT):
             yield "  " + _addresses(addresses, cut)
+
+
+def _mix_end(stats: WriteStats) -> Iterator[str]:
+    """Which source ended a mix, and how far each was read."""
+    if stats.mix_end is None:
+        return
+    yield f'the mix ended with "{stats.mix_end["ended_by"]}"; read of each source:'
+    for name, source in stats.mix_end["sources"].items():
+        yield f"  {name}: " + _how_far(source)
+
+
+def _how_far(source: Mapping[str, int | None]) -> str:
+    rows, passes, in_pass = source["rows"], source["passes"] or 0, source["rows_in_pass"]
+    left = source["rows_left"]
+    text = "rows not counted" if rows is None else f"{rows:,} rows"
+    if left == 0:
+        return f"{text}, {passes:,} pass" + ("es" if passes != 1 else "") + ", nothing left"
+    if passes:
+        text += f", {passes:,} pass" + ("es" if passes != 1 else "") + " and part of another"
+    if left is None or not in_pass:
+        return text + ", not to its end"
+    return text + f", {left:,} of {in_pass:,} rows left ({100 * left / in_pass:.0f} %)"
 
 
 def _addresses(addresses: Sequence[str], rows: int) -> str:

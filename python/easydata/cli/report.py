@@ -5,8 +5,11 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from easydata.core.shown_text import shown
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 
 def human(count: float) -> str:
@@ -41,15 +44,28 @@ class Report:
             self._console = Console(highlight=False, soft_wrap=True)
         return self._console
 
-    def line(self, text: Any) -> None:
-        """Prints a line, for people."""
+    def line(self, text: "str | Text") -> None:
+        """Prints a line, for people, as shown() has it."""
         if not self.as_json:
-            self.console.print(text)
+            self.console.print(self._shown(text))
+
+    def _shown(self, text: "str | Text") -> "Text":
+        """The text, each part in its style, with nothing in it that the terminal would obey."""
+        from rich.text import Text
+
+        if isinstance(text, str):
+            return Text(shown(text))
+        if shown(text.plain) == text.plain:
+            return text
+        out = Text()
+        for part in text.render(self.console):
+            out.append(shown(part.text), part.style)
+        return out
 
     def note(self, text: str) -> None:
         """Prints a line about how it goes to standard error."""
         if not self.as_json:
-            print(text, file=sys.stderr, flush=True)
+            print(shown(text), file=sys.stderr, flush=True)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Prints a table, for people."""
@@ -62,7 +78,7 @@ class Report:
         for position, column in enumerate(columns):
             table.add_column(column, justify="right" if position else "left")
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*(self._shown(cell) for cell in row))
         self.console.print(table)
 
     def result(self, values: Mapping[str, Any]) -> None:

@@ -44,7 +44,7 @@ __all__ = [
 
 
 # Options of TokenizerConfig that are no options of a call.
-_CONSTRUCTION = ("name_or_path", "trust_remote_code", "view", "chat_template")
+_CONSTRUCTION = ("name_or_path", "trust_remote_code", "view", "chat_template", "template_date")
 
 
 @declared
@@ -228,5 +228,7 @@ def merge_tokenizer_config(
             made.view = made.view if ds_cfg.view is None else ds_cfg.view
             if ds_cfg.chat_template is not None:
                 made.chat_template = ds_cfg.chat_template
+            if ds_cfg.template_date is not None:
+                made.template_date = ds_cfg.template_date
             return made
     return None

@@ -51,6 +51,7 @@ class DatasetConfig:
     storage_options: dict[str, Any] | None = None
     transform: str | Any | Callable[[dict[str, Any]], Any] | dict[str, Any] | None = None
     chat_template: str | None = None
+    template_date: str | None = None
     view: Literal["json", "transformers"] | None = None
     def get_tokenizer_config(self) -> TokenizerConfig | None: ...
 
@@ -193,6 +194,7 @@ class TokenizerConfig:
     trust_remote_code: bool = True
     view: Literal["json", "transformers"] = "json"
     chat_template: str | None = None
+    template_date: str | None = None
     def to_dict(self) -> dict[str, Any]: ...
 
 @dataclass

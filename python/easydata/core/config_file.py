@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from easydata import _native
 from easydata.core.config_class import ConfigError
 
 # What no config of people comes near to, and is read at once.
@@ -100,6 +103,7 @@ class _Open:
     nodes: int = 1
     parts: int = 0
     keys: dict[str, int] = field(default_factory=dict)  # and their lines
+    key: str = ""  # the last one; of a list, that of the mapping around it
 
 
 def _problems_of_yaml(text: str) -> Iterator[str]:
@@ -116,7 +120,8 @@ def _problems_of_yaml(text: str) -> Iterator[str]:
             if len(stack) > _DEEPEST:
                 yield f"line {line}: there are more than {_DEEPEST} levels"
                 return
-            stack.append(_Open(event.anchor, isinstance(event, yaml.MappingStartEvent)))
+            is_mapping = isinstance(event, yaml.MappingStartEvent)
+            stack.append(_Open(event.anchor, is_mapping, key=inner.key))
             continue
         if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
             closed = stack.pop()
@@ -132,7 +137,14 @@ def _problems_of_yaml(text: str) -> Iterator[str]:
             nodes = 1
             if event.anchor is not None:
                 sizes[event.anchor] = 1
-            if inner.is_mapping and inner.parts % 2 == 0:
+            is_key = inner.is_mapping and inner.parts % 2 == 0
+            if event.implicit[0]:
+                said = _misread(event.value, None if is_key else inner.key)
+                if said is not None:
+                    yield f"line {line}: {said}"
+                    return
+            if is_key:
+                inner.key = event.value
                 if event.value in inner.keys:
                     yield _twice(event.value, inner.keys[event.value], line)
                     return
@@ -147,6 +159,44 @@ def _problems_of_yaml(text: str) -> Iterator[str]:
                 "put in"
             )
             return
+
+
+def _misread(text: str, option: str | None) -> str | None:
+    """What is said of a word without quotes that YAML 1.1 hardly reads as it was meant.
+
+    Args:
+        text: the word.
+        option: the key that it is a value of, alone or in a list; None: it is a key itself.
+    """
+    import yaml
+
+    tag: Any = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+    kind = str(tag).removeprefix("tag:yaml.org,2002:")
+    is_plain_number = kind == "int" and ":" not in text and not re.match(r"[-+]?0[0-9_]", text)
+    if kind in ("str", "merge", "value") or is_plain_number:
+        return None
+    if option is not None:
+        is_clear = text.lower() in ("true", "false") or option in _switches()
+        if (kind in ("null", "float") and ":" not in text) or (kind == "bool" and is_clear):
+            return None
+    made = yaml.safe_load(text)
+    cure = f'put it in quotes, "{text}"'
+    if kind == "bool" and option is not None:
+        cure += f", or write {str(made).lower()} where that is meant"
+    elif kind == "int":
+        cure += f", or write {made} where the number is meant"
+    read = "a date" if kind == "timestamp" else "nothing" if kind == "null" else str(made)
+    where = "" if option is None else f" of {option}"
+    return f"YAML reads {text}{where} as {read}; {cure}"
+
+
+@functools.cache
+def _switches() -> frozenset[str]:
+    """The options that may be true or false."""
+    declared = json.loads(_native.config_descriptors()) + json.loads(_native.option_descriptors())
+    return frozenset(
+        field["name"] for entry in declared for field in entry["fields"] if "bool" in field["type"]
+    )
 
 
 def _twice(key: str, first: int, line: int) -> str:

@@ -78,6 +78,7 @@ class DPOPreprocessTransformSignature(TakesOptions):
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
     ) -> None:
         """Checks what is given, and keeps it.
 
@@ -97,6 +98,7 @@ class DPOPreprocessTransformSignature(TakesOptions):
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
+            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class DatasetWriterSignature(TakesOptions):
@@ -200,6 +202,7 @@ class GRPOPreprocessTransformSignature(TakesOptions):
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
     ) -> None:
         """Checks what is given, and keeps it.
 
@@ -215,6 +218,7 @@ class GRPOPreprocessTransformSignature(TakesOptions):
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
+            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class GreedyPackerSignature(TakesOptions):
@@ -349,6 +353,7 @@ class RewardPreprocessTransformSignature(TakesOptions):
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
     ) -> None:
         """Checks what is given, and keeps it.
 
@@ -363,6 +368,7 @@ class RewardPreprocessTransformSignature(TakesOptions):
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
+            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class SFTPreprocessTransformSignature(TakesOptions):
@@ -389,6 +395,7 @@ class SFTPreprocessTransformSignature(TakesOptions):
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
     ) -> None:
         """Checks what is given, and keeps it.
 
@@ -413,6 +420,7 @@ class SFTPreprocessTransformSignature(TakesOptions):
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
+            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class UnpairedSignature(TakesOptions):
@@ -434,6 +442,7 @@ class UnpairedSignature(TakesOptions):
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
     ) -> None:
         """Checks what is given, and keeps it.
 
@@ -453,6 +462,7 @@ class UnpairedSignature(TakesOptions):
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
+            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class SaveOptions(TypedDict, total=False):

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from easydata import _native
 from easydata.core.async_dataset import NO_LENGTH, AsyncDataset
 from easydata.core.signatures import AsyncDataLoaderSignature
-from easydata.execution.collate import Batch, PadSpec
+from easydata.execution.collate import Batch, PadSpec, pad_specs
 from easydata.execution.sharding import DevicePrefetch, preshard_batch
 from easydata.execution.writers import as_source
+from easydata.sources.schedule_ramps import tell_blurred
 from easydata.sources.tokenized import tokenizers_of
+from easydata.tokenizers.template_date import checked_date
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -81,24 +83,33 @@ class AsyncDataLoader(
     ) -> None:
         if options["prefetch_to_device"] and sharding_map is None:
             raise ValueError(_NO_DEVICE)
-        self._source = as_source(source)
-        self._native = _native.Loader(
-            self._source._stream(),
-            _native.LoadOptions(**options),
-            padding,
-            self._columns_may_miss,
-            _pad_token_id(self._source),
-        )
+        self._options = options
+        self._padding = None if padding is None else pad_specs(padding)
         self._sharding_map = sharding_map
-        self._device_prefetch = (
-            DevicePrefetch(self._native, sharding_map) if options["prefetch_to_device"] else None
-        )
+        self._read(as_source(source))
+        tell_blurred(self._source, options)
         self._rank: int = options["rank"]
         self._world_size: int = options["world_size"]
         self._exhausted = False
         self._batch_size, self._drop_last = options["batch_size"], options["drop_last"]
         self._said_empty = False
         self._looked_at_columns = False
+
+    def _read(self, source: ShardedDataSource[Any]) -> None:
+        self._source = source
+        self._template_date = source._template_date()
+        self._native = _native.Loader(
+            source._stream(),
+            _native.LoadOptions(**self._options),
+            self._padding,
+            self._columns_may_miss,
+            _pad_token_id(source),
+        )
+        self._device_prefetch = (
+            DevicePrefetch(self._native, self._sharding_map)
+            if self._options["prefetch_to_device"]
+            else None
+        )
 
     def __iter__(self) -> Iterator[Batch]:
         return _RestOfEpoch(self)
@@ -205,7 +216,10 @@ class AsyncDataLoader(
         not. With one lane it is the same on every rank; with several it has those that this rank
         reads, and merge_states() joins those of all ranks.
         """
-        return self._native.state()
+        state = self._native.state()
+        if self._template_date is not None:
+            state["template_date"] = self._template_date
+        return state
 
     def load_state_dict(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None:
         """Goes on from a state_dict().
@@ -223,22 +237,39 @@ class AsyncDataLoader(
         Raises:
             ValueError: When the state is of another stream; the message names the first difference.
         """
+        if isinstance(state, Mapping) and "template_date" in state:
+            state = dict(state)
+            date = checked_date(state.pop("template_date"))
+            if date is not None and self._template_date not in (None, date):
+                # The templates' clocks go on telling what they told.
+                before = self._native
+                self._read(self._source._with_template_date(date))
+                before.close()
         self._native.load_state(state, allow)
         self._exhausted = False
         self._said_empty = True  # what came before is not known here
 
     def stats(self) -> dict[str, Any]:
-        """What was done since the loader was made.
+        """What this loader has done, and how far its stream was read.
 
         Returns:
-            `{rows, tokens, batches, bytes_read, seconds, wait_seconds: {stage: s}, busy_seconds:
-            {work: s}, queue: {batches, bytes}, sources: {name: {tokens, epoch, dropped: {reason:
-            rows}, dropped_tokens: {reason: tokens}, dropped_at: {reason: addresses of the first
-            five rows since the start or restart}}}, io: {requests, retries: {cause: requests},
-            bytes, bytes_read_twice, wait_seconds, throttled_seconds}}`.
+            `{since_start: {rows, tokens, batches, bytes_read, seconds, tokens_per_second,
+            wait_seconds: {stage: s}, busy_seconds: {work: s}, io: {requests, retries: {cause:
+            requests}, bytes, bytes_read_twice, wait_seconds, throttled_seconds}}, stream: {steps,
+            rows, tokens, sources: {name: {tokens, epoch, dropped: {reason: rows}, dropped_tokens:
+            {reason: tokens}, dropped_at: {reason: addresses of the first five rows since the start
+            or restart}}}, mix_end}, queue: {batches, bytes}}`.
 
-            Tokens are those of the stream up to here, over all ranks (with several lanes: of those
-            that this rank reads); they are part of the position. One thread makes the batches:
+            "since_start" counts what this loader, so this rank, has handed out since it was made or
+            first asked for a batch. "stream" counts from the stream's first row on, over all ranks
+            (tokens and sources, with several lanes: of those that this rank reads) and restarts: it
+            is part of the position. `mix_end` is None but after the end of a pass that a mix ended,
+            up to the next batch: then `{ended_by, sources: {name: {rows, passes, rows_in_pass,
+            rows_left}}}` as in WriteStats. The keys of "since_start" but tokens and
+            tokens_per_second are at the top, too; `tokens` and `sources` there are those of
+            "stream".
+
+            One thread makes the batches:
             `wait_seconds` has its time in each stage, not counting what the stage reads from:
             "source" (a Python iterable), "read", "mix", "shuffle", "pack", "collate", "workers"
             (waiting for them) and "trainer" (waiting for batches to be taken). "loader" is the time
@@ -249,7 +280,12 @@ class AsyncDataLoader(
             came and were of use, and those that were not; seconds between attempts, and of these
             those for servers that were asked too often. Loaders of one source share them.
         """
-        return self._native.stats()
+        stats = self._native.stats()
+        since = stats["since_start"]
+        since["tokens_per_second"] = (
+            since["tokens"] / since["seconds"] if since["seconds"] > 0 else 0.0
+        )
+        return stats
 
     def digest(self) -> str:
         """Hash of the rows handed out since the loader was made.

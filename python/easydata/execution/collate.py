@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from easydata import _native
+from easydata.core.config_class import ConfigError
 from easydata.execution.prefetch import PrefetchIterator
 
 T = TypeVar("T")
@@ -42,6 +45,29 @@ class PadSpec:
         if several:
             in_order = sorted(set(known)) if len(known) == len(lengths) else lengths
             object.__setattr__(self, "length", tuple(in_order))
+
+
+def pad_specs(padding: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The PadSpecs of `padding`, where some may be the options of one, as in a config file.
+
+    Raises:
+        ConfigError: An option is none of PadSpec's.
+    """
+    names = [field.name for field in dataclasses.fields(PadSpec)]
+    specs: dict[str, Any] = {}
+    for column, spec in (padding or {}).items():
+        unknown = [key for key in spec if key not in names] if isinstance(spec, Mapping) else []
+        if unknown:
+            raise ConfigError(
+                f"padding[{column!r}]",
+                [
+                    f"PadSpec has no option {key!r}{_native.suggestion(str(key), names)}; "
+                    f"it has {', '.join(names)}"
+                    for key in unknown
+                ],
+            )
+        specs[column] = PadSpec(**spec) if isinstance(spec, Mapping) else spec
+    return specs
 
 
 def collate_batch(examples: Sequence[Mapping[str, Any]]) -> Batch:

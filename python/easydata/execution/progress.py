@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from easydata.core.config_class import is_set
+from easydata.core.shown_text import shown
 
 if TYPE_CHECKING:
     from easydata.core.config import ObservabilityConfig
@@ -31,7 +32,7 @@ class Progress:
     def __init__(
         self, name: str, kind: str, total: int | None = None, log_interval: int = 100
     ) -> None:
-        self._name = name
+        self._name = shown(name)
         self._kind = kind
         self._total = total
         self._log_interval = log_interval
@@ -124,6 +125,7 @@ class Progress:
 
     def note(self, text: str) -> None:
         """Says something once, above the bar where there is one."""
+        text = shown(text)
         if self._kind == "rich":
             self._bar.console.print(f"{self._name}: {text}", markup=False, highlight=False)
         elif self._kind == "tqdm":

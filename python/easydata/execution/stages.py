@@ -18,9 +18,9 @@ from easydata.core.config import (
     TokenizeStageConfig,
     merge_tokenizer_config,
 )
-from easydata.core.config_class import options_of, plain, without_secrets
+from easydata.core.config_class import is_set, options_of, plain, without_secrets
 from easydata.execution.async_loader import AsyncDataLoader, OneOfLoaders
-from easydata.execution.collate import PadSpec
+from easydata.execution.collate import pad_specs
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import storage_options_of
 from easydata.execution.idle_options import judge_options
@@ -37,10 +37,12 @@ from easydata.execution.writers import (
 from easydata.sources.create import dataset_rows, formatted, rows_path_of, transform_of
 from easydata.sources.known_fields import absent_fields, require_fields
 from easydata.sources.packed import PackedShardedSource
+from easydata.sources.schedule_ramps import tell_blurred
 from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
 from easydata.sources.tokenized import TokenizedShardedSource
 from easydata.sources.weight_schedule import WeightScheduler
 from easydata.tokenizers.tokenizer import Tokenizer
+from easydata.transforms.fields import DropFields
 from easydata.transforms.trainer_examples import gives_examples
 
 __all__ = ["LoadStage", "MixStage", "PackStage", "SaveStage", "SourceStage", "TokenizeStage"]
@@ -129,7 +131,7 @@ class TokenizeStage(BaseStage):
         config = merge_tokenizer_config(dataset, context.config.default_tokenizer, self._config)
         removed = set(self._config.remove_columns or ())
         if str(dataset.name) in context.tokenized and _has_examples(source):
-            return source.drop_fields(sorted(removed)) if removed else source
+            return source.transform(DropFields(sorted(removed))) if removed else source
         if "input_ids" in removed:
             raise ValueError("tokenize.remove_columns must keep input_ids, which is what is made")
         if config is None:
@@ -146,7 +148,7 @@ class TokenizeStage(BaseStage):
                     ],
                 )
             _log.info("dataset %r names no tokenizer: its rows go through as they are", name)
-            return source.drop_fields(sorted(removed)) if removed else source
+            return source.transform(DropFields(sorted(removed))) if removed else source
         if "attention_mask" in removed:
             config.return_attention_mask = False
         if dataset.additional_fields and source._plan.column_names() is None:
@@ -351,11 +353,7 @@ class LoadStage(BaseStage):
     def process(self, data: Sources, context: PipelineContext) -> dict[str, Any]:
         """Gives a loader for each source."""
         config = self._config
-        # A config file has the options of a PadSpec.
-        padding = {
-            column: PadSpec(**spec) if isinstance(spec, Mapping) else spec
-            for column, spec in (config.padding or {}).items()
-        }
+        padding = pad_specs(config.padding)
         loader = AsyncDataLoader if len(data) == 1 else OneOfLoaders
         options = options_of(config, "LoadOptions")
         if config.seed is None:
@@ -403,6 +401,9 @@ class SaveStage(BaseStage):
         """
         config = without_secrets(plain(context.config, for_engine=True))
         writers = {name: self._writer(name, len(data), context) for name in data}
+        for name, source in data.items():
+            if source._counts_steps():
+                self._give_steps(source, writers[name], context)
         _check_folders({name: writer.output_path for name, writer in writers.items()})
         jobs = {name: writers[name]._job(source, config) for name, source in data.items()}
         judge_options(context, {name: job.stream for name, job in jobs.items()}, "save")
@@ -423,6 +424,27 @@ class SaveStage(BaseStage):
             context.written[name] = stats
             context.record_metric("save", name, stats)
         return data
+
+    def _give_steps(
+        self, source: ShardedDataSource[Any], writer: DatasetWriter, context: PipelineContext
+    ) -> None:
+        """Gives the steps of a schedule to a writer, which makes none of its own.
+
+        Raises:
+            ConfigError: Nobody said how many rows a step has.
+        """
+        load = context.config.load
+        if not is_set(load, "batch_size"):
+            raise ConfigError(
+                "save",
+                [
+                    "mix.weight_schedule counts the steps of a loader (schedule_unit: steps), and "
+                    "what is saved has none; set load.batch_size, the rows of a step, as for the "
+                    "loader that is to read it, or mix.schedule_unit: examples"
+                ],
+            )
+        writer._take_steps(load.batch_size, load.batch_rampup)
+        tell_blurred(source, {"batch_size": load.batch_size})
 
     def _write(
         self,

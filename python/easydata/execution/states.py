@@ -21,7 +21,7 @@ def merge_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """
     plain = [dict(state) for state in states]
     if not plain or not all("loaders" in state for state in plain):
-        return _native.merge_states(plain)
+        return _merged(plain)
     # Of several loaders in turn: all but the loaders' own states is the same on every rank.
     first = plain[0]
     for i, state in enumerate(plain):
@@ -34,3 +34,17 @@ def merge_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         name: merge_states([state["loaders"][name] for state in plain]) for name in first["loaders"]
     }
     return {**first, "loaders": merged}
+
+
+def _merged(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One state of one loader; the date of its chat templates is kept beside the engine's."""
+    dates = {state.pop("template_date", None): i for i, state in enumerate(states)}
+    if len(dates) > 1:
+        shown = ", ".join(f"{date} in states[{i}]" for date, i in dates.items())
+        raise ValueError(
+            "the states have other dates for their chat templates (template_date): save them "
+            f"together, or give one date to all ranks; there are {shown}"
+        )
+    merged = _native.merge_states(states)
+    date = next(iter(dates), None)
+    return merged if date is None else {**merged, "template_date": date}

@@ -13,7 +13,7 @@ from easydata.core.signatures import DatasetWriterSignature
 from easydata.core.sizes import parse_size
 from easydata.core.takes_options import takes_options_of
 from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
-from easydata.sources.sharded_source import ShardedDataSource
+from easydata.sources.sharded_source import ShardedDataSource, say_if_examples
 from easydata.tokenizers.engine import known_tokenizers
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ class WriteStats:
         dropped_at: Where the first of these rows were read, five at most, by reason.
         kept_shards: How many of the files, from the first on, an earlier run of the job had
             finished.
+        mix_end: Of a mix that ended: `{"ended_by": name, "sources": {name: {"rows", "passes",
+            "rows_in_pass", "rows_left"}}}`: the source that ended it, and of each source the rows
+            taken, the passes completed, the rows of one pass and those of it that were not taken
+            (None: not known without reading them); else None.
     """
 
     num_examples: int = 0
@@ -63,6 +67,7 @@ class WriteStats:
     dropped_tokens: dict[str, int] = field(default_factory=dict)
     dropped_at: dict[str, list[str]] = field(default_factory=dict)
     kept_shards: int = 0
+    mix_end: dict[str, Any] | None = None
 
 
 class DatasetWriter(
@@ -107,6 +112,8 @@ class DatasetWriter(
         self._given = {**options, "max_shard_size": parse_size(options["max_shard_size"])}
         self._columns = columns
         self._progress = progress
+        # What a schedule that counts steps takes for them; a pipeline's load options say.
+        self._step_rows: list[tuple[int, int]] = []
 
     @property
     def output_path(self) -> str:
@@ -128,10 +135,31 @@ class DatasetWriter(
     def _job(self, source: Any, config: Any = None) -> WriteJob:
         """What write() runs; `config` is what the metadata gives as the configuration."""
         source = as_source(source)
-        return self._job_of(source._stream(), True, _in_memory(source), config)
+        if not self._step_rows:
+            say_if_examples(source)
+        date = source._template_date()
+        if date is not None and not self._given["overwrite"]:
+            # A job that was begun on another day goes on with that, and keeps what it finished.
+            begun = _native.kept_template_date(self._output_path, self._storage_options)
+            if begun not in ("", date):
+                date, source = begun, source._with_template_date(begun)
+        return self._job_of(
+            source._stream(), True, _in_memory(source), config, template_date=date or ""
+        )
+
+    def _take_steps(self, batch_size: int, rampup: Mapping[int, int] | None = None) -> None:
+        """What a schedule that counts a loader's steps takes for them."""
+        sizes = {0: 1, **(rampup or {})}
+        self._step_rows = [(step, batch_size * sizes[step]) for step in sorted(sizes)]
 
     def _job_of(
-        self, stream: _native.Stream, resumable: bool, in_memory: bool, config: Any = None
+        self,
+        stream: _native.Stream,
+        resumable: bool,
+        in_memory: bool,
+        config: Any = None,
+        *,
+        template_date: str = "",
     ) -> WriteJob:
         columns = self._columns
         job = _native.WriteJob(
@@ -143,6 +171,8 @@ class DatasetWriter(
             config,
             known_tokenizers(),
             self._storage_options,
+            self._step_rows,
+            template_date,
             **{**self._given, "format": self.format},
         )
         return WriteJob(job, stream, self._output_path, self._progress, self._storage_options)
@@ -194,6 +224,7 @@ class WriteJob:
             dropped_tokens=written["dropped_tokens"],
             dropped_at=written["dropped_at"],
             kept_shards=written["kept_shards"],
+            mix_end=written["mix_end"],
         )
 
     def run_alone(self) -> WriteStats:

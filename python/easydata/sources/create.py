@@ -134,7 +134,9 @@ def transform_of(
             )
         tokenizer = get_tokenizer(tokenizer_config)
         try:
-            choice = named_transform(choice, tokenizer, tokenizer_config.chat_template)
+            choice = named_transform(
+                choice, tokenizer, tokenizer_config.chat_template, tokenizer_config.template_date
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(subject, [f"transform: {error}"]) from error
     if gives_examples(choice):

@@ -35,7 +35,8 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
 
     Map-style data sets are read as Arrow tables with their indices applied, streaming ones in Arrow
     batches where they know their columns. Rows come as they are stored, whatever format the data
-    set is set to. A streaming data set goes on by its own state where that is exact, and passes
+    set is set to; a transform of its own (`with_transform`, `set_transform`) is applied to each.
+    A streaming data set goes on by its own state where that is exact, and passes
     over the rows before otherwise; one that is shuffled cannot be gone on with exactly, and is
     refused.
 
@@ -115,6 +116,8 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         """The columns, or None where the rows have to be asked for one by one."""
         features = getattr(self._dataset, "features", None)
         if features is None or not hasattr(self._dataset, "with_format"):
+            return None
+        if _has_transform(self._dataset):
             return None
         if any(_is_decoded(feature) for feature in features.values()):
             return None
@@ -228,6 +231,12 @@ def wrap_hf_dataset(dataset: Any, name: str | None = None) -> ShardedDataSource[
 
 def _is_indexable(dataset: Any) -> bool:
     return hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")
+
+
+def _has_transform(dataset: Any) -> bool:
+    """Whether a data set makes its rows by a function when they are asked for."""
+    form = getattr(dataset, "format", None)
+    return isinstance(form, Mapping) and form.get("type") == "custom"
 
 
 def _is_decoded(feature: Any) -> bool:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from typing import Any
 
 from easydata import _native
 from easydata.core.config_class import ConfigError
-from easydata.sources.sharded_source import ShardedDataSource, first_rows
-
-# Rows that are looked at to learn what rows without a schema have.
-LOOKED_AT = 1000
+from easydata.sources.sharded_source import ShardedDataSource, first_fields
 
 
 def absent_fields(
@@ -22,17 +18,11 @@ def absent_fields(
     A schema tells; of rows without one the first 1,000 do, or as many as it takes to see all. Where
     there are no rows nothing is absent.
     """
-    names = source._plan.column_names()
-    if names is None:
-        seen: dict[str, None] = {}
-        for row in itertools.islice(first_rows(source), LOOKED_AT):
-            seen.update(dict.fromkeys(row))
-            if all(name in seen for name in wanted):
-                break
-        if not seen:
-            return [], []
-        names = list(seen)
-    return [name for name in wanted if name not in names], names
+    wanted = list(wanted)
+    seen: dict[str, None] = {}
+    for fields in first_fields(source, wanted):
+        seen.update(dict.fromkeys(fields))
+    return [name for name in wanted if name not in seen] if seen else [], list(seen)
 
 
 def require_fields(source: ShardedDataSource[Any], wanted: Iterable[str], option: str) -> None:

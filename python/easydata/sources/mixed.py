@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -121,6 +122,20 @@ class MixedShardedSource(
 
     def __repr__(self) -> str:
         return f"MixedShardedSource({self._names}, {self._given})"
+
+    def _counts_steps(self) -> bool:
+        return self._scheduler is not None and self._given["schedule_unit"] == "steps"
+
+    def _shortest_ramp(self) -> int | None:
+        """The steps between the two points of the schedule that lie closest; None: no two.
+
+        None, too, where the schedule counts examples: how many a row of a window holds is not
+        known.
+        """
+        if self._scheduler is None or not self._counts_steps():
+            return None
+        steps = [point.step for point in self._scheduler.schedule]
+        return min((b - a for a, b in itertools.pairwise(steps)), default=None)
 
     @property
     def _schedule(self) -> _native.WeightSchedule | None:

@@ -9,6 +9,7 @@ from easydata import _native
 from easydata.core.choices import PackStrategy
 from easydata.core.signatures import PackedShardedSourceSignature
 from easydata.sources.huggingface import wrap_hf_dataset
+from easydata.sources.mixed import MixedShardedSource
 from easydata.sources.sharded_source import ShardedDataSource, WrapperSource
 from easydata.sources.tokenized import tokenizers_of
 from easydata.transforms.packers import _matrix
@@ -91,8 +92,28 @@ class PackedShardedSource(
     def __repr__(self) -> str:
         return f"PackedShardedSource({self.source!r}, {self._given})"
 
+    @property
+    def _has_window(self) -> bool:
+        """Whether rows are made of the documents of a window."""
+        return self._given["strategy"] in _WITH_WINDOW
+
     def _make_plan(self) -> _native.Plan:
-        return _native.packed_rows(self.source._plan, _native.PackedOptions(**self._given))
+        options = _native.PackedOptions(**self._given)
+        ramp = _shortest_ramp(self.source)
+        # Rows of a tenth of the ramp, at most, are shuffled with each other.
+        most_steps = 0 if ramp is None else max(1, ramp // 10)
+        return _native.packed_rows(self.source._plan, options, most_steps=most_steps)
+
+
+# Strategies that close all rows after pack_window documents.
+_WITH_WINDOW = ("pool", "first_fit", "best_fit")
+
+
+def _shortest_ramp(source: ShardedDataSource[Any]) -> int | None:
+    """The shortest ramp of the weight schedules in a source, in the steps that they count."""
+    own = source._shortest_ramp() if isinstance(source, MixedShardedSource) else None
+    ramps = [own, *map(_shortest_ramp, source._inputs)]
+    return min((ramp for ramp in ramps if ramp is not None), default=None)
 
 
 def _rows_of(stream: _native.Stream) -> Iterator[dict[str, Ints]]:

@@ -6,8 +6,10 @@ import contextlib
 import copy
 import dataclasses
 import itertools
+import logging
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -16,9 +18,10 @@ from easydata.core.choices import SourceShuffle
 from easydata.transforms.base import (
     Columns,
     Example,
-    MapTransform,
+    RowFunction,
     _Step,
     as_step,
+    checked_row,
     fail_at,
     run_steps,
 )
@@ -31,6 +34,10 @@ if TYPE_CHECKING:
 
 # Rows that a look ahead reads at once: the first, which often tells all, and a good many.
 _LOOKS = (1, 1000)
+# Rows that are looked at to learn which fields rows without a schema have.
+LOOKED_AT = 1000
+
+_log = logging.getLogger("easydata")
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -118,6 +125,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             start_shard: Where to begin, as an index into `shard_indices`, not a shard's own number.
             start_row: Rows to pass over in the first shard that is read.
         """
+        say_if_examples(self)
         names = list(self.shard_names)
         indices = range(len(names)) if shard_indices is None else shard_indices
         for index in itertools.islice(indices, start_shard, None):
@@ -140,7 +148,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
     # What follows wraps this source; nothing is read by it.
 
     def map(self, fn: Callable[[Any], Any]) -> ShardedDataSource[Any]:
-        """A source of ``fn(row)`` for every row."""
+        """A source of ``fn(row)`` for every row; one that leaves rows out is for filter()."""
         return MappedShardedDataSource(self, fn)
 
     def filter(self, predicate: Callable[[Any], bool]) -> ShardedDataSource[Any]:
@@ -153,15 +161,19 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
     def rename_fields(self, mapping: Mapping[str, str]) -> ShardedDataSource[Any]:
         """A source of the rows with other names for some fields."""
-        return self.transform(RenameFields(dict(mapping)))
+        if not isinstance(mapping, Mapping):
+            raise TypeError(
+                f"rename_fields() takes a dict {{old name: new name}}, not {_shown(mapping)}"
+            )
+        return self.transform(RenameFields(dict(mapping)).claiming())
 
     def select_fields(self, fields: Sequence[str]) -> ShardedDataSource[Any]:
         """A source of the rows with these fields alone."""
-        return self.transform(SelectFields(list(fields)))
+        return self.transform(SelectFields(_names("select_fields", fields)).claiming())
 
     def drop_fields(self, fields: Sequence[str]) -> ShardedDataSource[Any]:
         """A source of the rows without these fields."""
-        return self.transform(DropFields(list(fields)))
+        return self.transform(DropFields(_names("drop_fields", fields)).claiming())
 
     def apply_chat_template(
         self,
@@ -260,6 +272,21 @@ class ShardedDataSource(ABC, Generic[T_co]):
         if not self._shuffles_inputs:
             return ShuffledShardedSource(self, order)
         return self._over([source._shuffled(order) for source in self._inputs])
+
+    def _counts_steps(self) -> bool:
+        """Whether a weight schedule in it counts the steps of a loader."""
+        return any(source._counts_steps() for source in self._inputs)
+
+    def _template_date(self) -> str | None:
+        """The date that clocks of chat templates are told, where nobody gave one."""
+        dates = (source._template_date() for source in self._inputs)
+        return next((date for date in dates if date is not None), None)
+
+    def _with_template_date(self, date: str) -> ShardedDataSource[T_co]:
+        """The same with that date, where nobody gave one."""
+        if all(source._template_date() is None for source in self._inputs):
+            return self
+        return self._over([source._with_template_date(date) for source in self._inputs])
 
     def _over(self, inputs: Sequence[ShardedDataSource[Any]]) -> ShardedDataSource[T_co]:
         """The same, made of other sources."""
@@ -361,7 +388,7 @@ def _mapped(fn: Callable[[Any], Any], rows: Iterator[Any], shard: str, first: in
     """``fn(row)`` for each row; its exceptions tell the row."""
     for number, row in enumerate(rows, first):
         try:
-            made = fn(row)
+            made = checked_row(fn(row))
         except Exception as error:
             fail_at(error, shard, number)
         yield made
@@ -409,7 +436,7 @@ class MappedShardedDataSource(WrapperSource[T]):
         return self._source if type(self) is MappedShardedDataSource else None
 
     def _make_plan(self) -> _native.Plan:
-        return TransformedShardedSource(self._source, MapTransform(self._fn))._plan
+        return TransformedShardedSource(self._source, RowFunction(self._fn))._plan
 
 
 class TransformedShardedSource(WrapperSource[Example]):
@@ -430,6 +457,7 @@ class TransformedShardedSource(WrapperSource[Example]):
         """
         self._inputs = (source,)
         self._transform = as_step(transform)
+        self._fields_checked = False
 
     def _chain(self) -> tuple[ShardedDataSource[Any], list[_Step]]:
         """The source below all transforms, and their steps."""
@@ -438,7 +466,7 @@ class TransformedShardedSource(WrapperSource[Example]):
             root, before = self._source._chain()
             return root, [*before, *steps]
         if type(self._source) is MappedShardedDataSource:
-            return self._source._source, [MapTransform(self._source._fn), *steps]
+            return self._source._source, [RowFunction(self._source._fn), *steps]
         return self._source, steps
 
     @property
@@ -462,6 +490,7 @@ class TransformedShardedSource(WrapperSource[Example]):
 
     def open_shard(self, shard_name: str) -> Iterator[Example]:
         """The transformed rows of a shard, in order."""
+        self._check_fields()
         root, steps = self._chain()
         known = [step._plan_step() for step in steps]
         if any(step.gives_columns for step in known) or (
@@ -476,6 +505,7 @@ class TransformedShardedSource(WrapperSource[Example]):
         Where every row gives one row the source below seeks; otherwise the rows before are made and
         passed over.
         """
+        self._check_fields()
         root, steps = self._chain()
         if all(step.keeps_rows for step in steps):
             return _rows(steps, root.open_shard_at_row(shard_name, row), shard_name, row)
@@ -496,6 +526,13 @@ class TransformedShardedSource(WrapperSource[Example]):
             )
         return len(self._source)
 
+    def _template_date(self) -> str | None:
+        return self._transform._template_date() or super()._template_date()
+
+    def _with_template_date(self, date: str) -> ShardedDataSource[Example]:
+        source = self._source._with_template_date(date)
+        return TransformedShardedSource(source, self._transform._with_template_date(date))
+
     def __repr__(self) -> str:
         return f"TransformedShardedSource({self._source!r}, {self._transform!r})"
 
@@ -503,7 +540,22 @@ class TransformedShardedSource(WrapperSource[Example]):
         root, steps = self._chain()
         return root if all(step.keeps_rows for step in steps) else None
 
+    def _check_fields(self) -> None:
+        """Looks once, before the first rows are read, whether there are the fields that are named.
+
+        Raises:
+            ValueError: One is in no row, or a field would be renamed onto one beside it.
+        """
+        if self._fields_checked:
+            return
+        root, steps = self._chain()
+        for number, step in enumerate(steps):
+            if step._fields_named():
+                _check_step(root, steps[:number], step)
+        self._fields_checked = True
+
     def _make_plan(self) -> _native.Plan:
+        self._check_fields()
         root, steps = self._chain()
         return _native.transformed_rows(root._plan, [step._plan_step() for step in steps])
 
@@ -514,6 +566,71 @@ def _rows(steps: Sequence[_Step], rows: Iterator[Any], shard: str, first: int) -
             yield from run_steps(steps, row)
         except Exception as error:
             fail_at(error, shard, number)
+
+
+def _check_step(root: ShardedDataSource[Any], before: Sequence[_Step], step: _Step) -> None:
+    """Raises ValueError where the rows that come of `before` lack what a step names."""
+    wanted, taken = step._fields_named(), step._fields_taken()
+    onto: dict[str, str] = {}
+    seen: dict[str, None] = {}
+    try:
+        for fields in first_fields(root, wanted, before):
+            seen.update(dict.fromkeys(fields))
+            onto = onto or _clashes(taken, fields)
+    except Exception as error:
+        # It comes again where the row is read, with its address, or is left out there.
+        _log.debug("%r: the fields of the rows before it are not known: %s", step, error)
+        return
+    names = list(seen)
+    absent = [name for name in wanted if name not in seen] if seen else []
+    if absent:
+        raise ValueError(
+            "; ".join(
+                f"{step!r} names {name!r}, but no row has it{_native.suggestion(name, names)}"
+                for name in absent
+            )
+        )
+    for old, new in onto.items():
+        raise ValueError(
+            f"{step!r} renames {old!r} onto {new!r}, which rows have beside it: one of the two "
+            f"would be lost; drop it before, drop_fields([{new!r}]), or take another name"
+        )
+
+
+def _clashes(taken: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """The new names that fields beside them have already, by the old one."""
+    there = set(names)
+    return {
+        old: new
+        for old, new in taken.items()
+        if old != new and old in there and new in there and new not in taken
+    }
+
+
+def _names(method: str, fields: Any) -> list[str]:
+    """The names of fields that a method takes."""
+    if isinstance(fields, str) or not isinstance(fields, Iterable):
+        cure = f"write [{fields!r}]" if isinstance(fields, str) else "write a list of texts"
+        raise TypeError(f"{method}() takes a list of names, not {_shown(fields)}; {cure}")
+    return list(fields)
+
+
+def _shown(value: object) -> str:
+    return f"the text {value!r}" if isinstance(value, str) else type(value).__name__
+
+
+_told_examples: weakref.WeakSet[ShardedDataSource[Any]] = weakref.WeakSet()
+
+
+def say_if_examples(source: ShardedDataSource[Any]) -> None:
+    """Says once that the steps of a weight schedule are examples, where nothing makes steps."""
+    if source not in _told_examples and source._counts_steps():
+        _told_examples.add(source)
+        _log.warning(
+            'the weight schedule counts the steps of a loader (schedule_unit="steps"), and there '
+            "is none: each example counts as a step; give the source to a loader, or say "
+            'schedule_unit="examples"'
+        )
 
 
 _SHARD = "shuffled"
@@ -584,6 +701,26 @@ def first_rows(source: ShardedDataSource[Any], steps: Sequence[_Step] = ()) -> I
         for row in rows:
             for made in run_steps(steps, copy.deepcopy(row) if steps else row):
                 yield dict(made)
+
+
+def first_fields(
+    source: ShardedDataSource[Any], wanted: Sequence[str], steps: Sequence[_Step] = ()
+) -> Iterator[Sequence[str]]:
+    """The fields of the first rows that `steps` make of a source's, row by row.
+
+    A schema tells once and for all; rows without one are looked at until all wanted fields were
+    seen, 1,000 at most.
+    """
+    names = None if steps else source._plan.column_names()
+    if names is not None:
+        yield names
+        return
+    missing = set(wanted)
+    for row in itertools.islice(first_rows(source, steps), LOOKED_AT):
+        yield list(row)
+        missing.difference_update(row)
+        if not missing:
+            return
 
 
 def _peeked(source: ShardedDataSource[Any]) -> Generator[Any]:

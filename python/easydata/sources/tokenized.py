@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import logging
@@ -19,8 +20,8 @@ from easydata.core.config import (
 )
 from easydata.core.config_class import is_set
 from easydata.sources.create import formatted
-from easydata.sources.known_fields import LOOKED_AT
 from easydata.sources.sharded_source import (
+    LOOKED_AT,
     ShardedDataSource,
     ShardInfo,
     TransformedShardedSource,
@@ -28,6 +29,7 @@ from easydata.sources.sharded_source import (
     first_rows,
 )
 from easydata.tokenizers.chat_template import Renderer, renderer_of
+from easydata.tokenizers.template_date import checked_date, dated, open_date
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import ChainedTransform, Example, MapTransform, _Step
 from easydata.transforms.chat import MESSAGE_FIELDS
@@ -95,9 +97,11 @@ class TokenizedShardedSource(WrapperSource[Example]):
         _native.check_on_error(on_error, quarantine_path is not None)
         self._inputs = (source,)
         self._tokenizer = _tokenizer(tokenizer)
-        self._renderer_of: Callable[[], Renderer] = functools.partial(
+        self._template_of: Callable[[], Renderer] = functools.partial(
             renderer_of, tokenizer, tokenizer_config.chat_template
         )
+        self._date = checked_date(tokenizer_config.template_date)
+        self._open_date: str | None = None
         self._config = tokenizer_config
         self._content_field = content_field
         self._additional_fields = list(additional_fields or ())
@@ -186,6 +190,17 @@ class TokenizedShardedSource(WrapperSource[Example]):
                 return None
         return empty
 
+    def _template_date(self) -> str | None:
+        assert self._plan is not None  # it tells whether there are messages to render
+        return self._open_date or super()._template_date()
+
+    def _with_template_date(self, date: str) -> ShardedDataSource[Example]:
+        other = copy.copy(self)
+        other._inputs = (self._source._with_template_date(date),)
+        if self._open_date is not None:
+            other._open_date = date
+        return other
+
     def _make_plan(self) -> _native.Plan:
         messages = self._find_messages()
         config = self._config
@@ -212,8 +227,12 @@ class TokenizedShardedSource(WrapperSource[Example]):
         """The rows of what is tokenized, and of what is kept beside it."""
         render = None
         if messages is not None:
+            template = dated(self._template_of(), self._date)
+            if self._open_date is not None:
+                template = template.dated(self._open_date)
+            self._open_date = open_date(template)
             render = _RenderMessages(
-                self._renderer_of(), messages, self._content_field, self._on_error != "raise"
+                template, messages, self._content_field, self._on_error != "raise"
             )
         rows = self._rows
         if self._on_error == "quarantine":

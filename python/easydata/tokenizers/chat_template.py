@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import datetime
 import functools
 import json
 import os
@@ -53,6 +56,21 @@ class Renderer(Protocol):
     def __call__(self, messages: Messages, **options: Any) -> str:
         """Renders `messages`; `options` are what the template may read (tools, ...)."""
 
+    @property
+    def uses_clock(self) -> bool:
+        """Whether a text may depend on when it is made."""
+
+    @property
+    def date(self) -> str | None:
+        """What its clock tells; None: the time it is."""
+
+    @property
+    def date_is_given(self) -> bool:
+        """Whether a person chose that date."""
+
+    def dated(self, date: str, *, is_given: bool = False) -> Renderer:
+        """The same with a clock that stands still (see `TemplateEngine.at`)."""
+
 
 @dataclass(frozen=True)
 class ChatTemplate:
@@ -63,10 +81,14 @@ class ChatTemplate:
             "tool_use".
         special_tokens: texts by name (`bos_token`, ...); those that a tokenizer lacks are
             undefined.
+        date: what clocks in the templates tell (see `TemplateEngine.at`); None: the time it is.
+        date_is_given: whether a person chose it.
     """
 
     sources: Mapping[str, str]
     special_tokens: Mapping[str, Any]
+    date: str | None = None
+    date_is_given: bool = False
 
     @classmethod
     def of_folder(cls, path: Path) -> ChatTemplate:
@@ -227,7 +249,16 @@ class ChatTemplate:
         Raises:
             ValueError: there is no template, or Jinja2 does not take it for one.
         """
-        return _compiled(self._choose(chat_template, with_tools))
+        return _compiled(self._choose(chat_template, with_tools), self.date)
+
+    @property
+    def uses_clock(self) -> bool:
+        """Whether one of the templates has a clock."""
+        return any("strftime_now" in source for source in self.sources.values())
+
+    def dated(self, date: str, *, is_given: bool = False) -> ChatTemplate:
+        """The same with a clock that stands still."""
+        return dataclasses.replace(self, date=date, date_is_given=is_given)
 
     def _request(
         self,
@@ -343,12 +374,24 @@ class _Applied:
         if isinstance(sources, str):
             special = getattr(tokenizer, "special_tokens_map", {})
             self.frame = "\n".join([sources, *map(str, special.values())])
+        self.uses_clock = "strftime_now" in getattr(self, "frame", "")
+        self.date: str | None = None
+        self.date_is_given = False
+
+    def dated(self, date: str, *, is_given: bool = False) -> _Applied:
+        """The same with a clock that stands still."""
+        made = copy.copy(self)
+        made.date, made.date_is_given = date, is_given
+        return made
 
     def __call__(self, messages: Messages, **options: Any) -> str:
         """Renders `messages`."""
         import jinja2
 
         try:
+            if self.date is not None:  # transformers hands names on to the template
+                now = datetime.datetime.fromisoformat(self.date)
+                options.setdefault("strftime_now", now.strftime)
             return str(self._apply(messages, tokenize=False, **options))
         except jinja2.TemplateError as error:
             raise ValueError(f"the chat template refuses these messages: {error}") from error
@@ -434,9 +477,9 @@ def _cut_at_tag(text: str, final: str) -> str:
     return text[:at] if text[at:].startswith(_TAG) else text[:at].rstrip()
 
 
-def _compiled(source: str) -> TemplateEngine:
+def _compiled(source: str, date: str | None) -> TemplateEngine:
     try:
-        return engine_of(source)
+        return engine_of(source, date)
     except Exception as error:
         line = f" in line {error.lineno}" if hasattr(error, "lineno") else ""
         raise ValueError(f"the chat template is none that Jinja2 takes{line}: {error}") from error

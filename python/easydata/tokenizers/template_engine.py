@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import datetime
 import functools
 import json
 import logging
@@ -19,6 +21,8 @@ _log = logging.getLogger("easydata")
 
 # What an operator may make in Jinja2's sandbox: as much as a text of the native engine has.
 _MOST_BYTES = 64 << 20
+# The function of templates that reads the clock.
+_CLOCK = "strftime_now"
 
 
 class TemplateEngine:
@@ -35,6 +39,7 @@ class TemplateEngine:
 
     def __init__(self, source: str) -> None:
         self.source = source
+        self._clock: dict[str, Any] = {}
         self.why_not_native: str | None = None
         self.native: _native.JinjaTemplate | None = None
         try:
@@ -54,6 +59,26 @@ class TemplateEngine:
             _log.info("a chat template runs in Jinja2: %s", self.why_not_native)
 
     @property
+    def uses_clock(self) -> bool:
+        """Whether its texts may depend on when they are made."""
+        return _CLOCK in self.source if self.native is None else self.native.uses_clock
+
+    def at(self, date: str) -> TemplateEngine:
+        """The same with a clock that stands still, where it has one.
+
+        Args:
+            date: a day, "2026-11-27", or a time of it, "2026-11-27T08:30:00".
+        """
+        if not self.uses_clock:
+            return self
+        now = datetime.datetime.fromisoformat(date)
+        made = copy.copy(self)
+        made._clock = {_CLOCK: lambda form: now.strftime(form)}
+        if self.native is not None:
+            made.native = self.native.at(now.timestamp())
+        return made
+
+    @property
     def engine(self) -> str:
         """What runs the template: "native" or "jinja2"."""
         return "jinja2" if self.native is None else "native"
@@ -71,7 +96,7 @@ class TemplateEngine:
                 return self.native.render(variables)
             except NotImplementedError:
                 pass  # a value, or what is done to it, is beyond the native engine: Jinja2 decides
-        return compile_template(self.source).render(**variables)
+        return compile_template(self.source).render(**{**self._clock, **variables})
 
     def trace(
         self, variables: dict[str, Any]
@@ -98,7 +123,7 @@ class TemplateEngine:
                 return self.native.trace(variables)
             except NotImplementedError:
                 pass
-        return self._traced.trace(variables)
+        return self._traced.trace({**self._clock, **variables})
 
     @property
     def has_generation(self) -> bool:
@@ -123,22 +148,24 @@ class TemplateEngine:
         if self.native is None:
             return None
         reference = compile_template(self.source)
+        now = datetime.datetime.now()  # for both: a second may pass between their texts
+        still = self.native.at(now.timestamp())
         for name, variables in _probes():
             try:
-                native = self.native.probe(variables)
+                native = still.probe(variables)
             except NotImplementedError:
                 continue
             except OverflowError:
                 break  # Jinja2 might compute for hours: the native engine has bounds
-            if native != _text_or_none(reference, variables):
+            if native != _text_or_none(reference, {_CLOCK: now.strftime, **variables}):
                 return name
         return None
 
 
 @functools.lru_cache(maxsize=64)
-def engine_of(source: str) -> TemplateEngine:
-    """The engine of a template, made by the first call."""
-    return TemplateEngine(source)
+def engine_of(source: str, date: str | None = None) -> TemplateEngine:
+    """The engine of a template, made by the first call; with a `date`, as `at` has it."""
+    return TemplateEngine(source) if date is None else engine_of(source).at(date)
 
 
 def _text_or_none(template: jinja2.Template, variables: dict[str, Any]) -> str | None:
@@ -228,8 +255,6 @@ def compile_template(source: str) -> jinja2.Template:
 @functools.cache
 def _environment() -> jinja2.Environment:
     """Jinja2's sandbox, with the settings that published templates expect."""
-    import datetime
-
     import jinja2
     import jinja2.ext
     import jinja2.sandbox
@@ -310,7 +335,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["tojson"] = to_json
     known: Mapping[str, Any] = {
         "raise_exception": raise_exception,
-        "strftime_now": lambda format: datetime.datetime.now().strftime(format),
+        _CLOCK: lambda format: datetime.datetime.now().strftime(format),
         "dict": Dict(),
         "namespace": Namespace,
     }

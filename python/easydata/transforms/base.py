@@ -44,6 +44,22 @@ class _Step:
         """Returns what the step makes of a row."""
         raise NotImplementedError
 
+    def _fields_named(self) -> Sequence[str]:
+        """Fields of its rows that the user named and that some row must have."""
+        return ()
+
+    def _fields_taken(self) -> Mapping[str, str]:
+        """Other names for fields, which no row may have beside them."""
+        return {}
+
+    def _template_date(self) -> str | None:
+        """The date that its chat template's clock is told, where nobody gave one."""
+        return None
+
+    def _with_template_date(self, date: str) -> _Step:
+        """The same with that date, where nobody gave one."""
+        return self
+
     def __rshift__(self, other: Transform | ExpandTransform) -> ChainedTransform:
         """Chains two steps: ``(a >> b)(row)`` is ``b(a(row))``."""
         return ChainedTransform([self, other])
@@ -203,6 +219,13 @@ class ChainedTransform(Transform):
     def _steps(self) -> list[_Step]:
         return list(self._transforms)
 
+    def _template_date(self) -> str | None:
+        dates = (step._template_date() for step in self._transforms)
+        return next((date for date in dates if date is not None), None)
+
+    def _with_template_date(self, date: str) -> _Step:
+        return ChainedTransform([step._with_template_date(date) for step in self._transforms])
+
     def __len__(self) -> int:
         return len(self._transforms)
 
@@ -231,10 +254,41 @@ class MapTransform(Transform):
         return f"MapTransform({_name(self._fn)})"
 
 
+class RowFunction(MapTransform):
+    """The function of `source.map()`: a row for every row, so that None drops nothing unsaid."""
+
+    def __call__(self, example: Example) -> Example | None:
+        """Returns ``fn(example)``; TypeError where that is None or text."""
+        made: Example = checked_row(self._fn(example))
+        return made
+
+
+_NO_ROW = (
+    "map(): the function returned {what}, where it must return a row; {cure}; a row is a dict of "
+    "fields by name"
+)
+
+
+def checked_row(made: Any) -> Any:
+    """What the function of `source.map()` returned; TypeError where that cannot be meant."""
+    if made is None:
+        cure = "to leave rows out use filter(), or transform(), where None drops a row"
+        raise TypeError(_NO_ROW.format(what="None", cure=cure))
+    if isinstance(made, str | bytes):
+        cure = 'return it in a field, such as {**row, "text": text}, or leave rows out by filter()'
+        raise TypeError(_NO_ROW.format(what=f"a {type(made).__name__}", cure=cure))
+    return made
+
+
 def as_step(transform: Any) -> _Step:
     """Returns `transform` itself, or a `MapTransform` of a plain function."""
     if isinstance(transform, _Step):
         return transform
+    if isinstance(transform, type) and issubclass(transform, _Step):
+        raise TypeError(
+            f"expected a Transform, got the class {transform.__name__}; make one of it: "
+            f"{transform.__name__}(...)"
+        )
     if callable(transform):
         return MapTransform(transform)
     raise TypeError(f"expected a Transform or a function of a row, got {transform!r}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from easydata import _native
 from easydata.tokenizers.chat_template import renderer_of
+from easydata.tokenizers.template_date import dated, open_date
 from easydata.transforms.base import Example, Transform
 from easydata.transforms.conversation import (
     DEFAULT_ROLE_MAPPING,
@@ -76,6 +78,7 @@ class ChatTemplateTransform(Transform):
         drop_messages: bool = True,
         *,
         role_mapping: Mapping[str, str] | None = DEFAULT_ROLE_MAPPING,
+        template_date: str | None = None,
         **template_kwargs: Any,
     ) -> None:
         """Renders with the template of `tokenizer`.
@@ -91,6 +94,8 @@ class ChatTemplateTransform(Transform):
             role_mapping: roles by the names in from/value messages, before the usual ones (human,
                 gpt, ...). None: exactly what EasyDeL does: names stay as they are, and what the
                 template leaves out is not looked at.
+            template_date: what a template that asks for the date (`strftime_now`) is told, such as
+                "2026-11-27"; None: the day of the first build, which saved states keep.
             template_kwargs: what else the template reads, such as `add_generation_prompt=True`.
         """
         if "on_error" in template_kwargs:
@@ -99,7 +104,7 @@ class ChatTemplateTransform(Transform):
                 "with; on_error of a DatasetConfig acts on conversations that are rendered when "
                 "they are tokenized"
             )
-        self._render = renderer_of(tokenizer)
+        self._render = dated(renderer_of(tokenizer), template_date)
         self._messages_field = messages_field
         self._output_field = output_field
         self._tools = tools
@@ -140,7 +145,18 @@ class ChatTemplateTransform(Transform):
         return render_conversation(self._render, messages, tools=tools or None, **self._options)
 
     def __repr__(self) -> str:
-        return f"ChatTemplateTransform({self._messages_field!r}, {self._output_field!r})"
+        date = f", date={self._render.date!r}" if self._render.uses_clock else ""
+        return f"ChatTemplateTransform({self._messages_field!r}, {self._output_field!r}{date})"
+
+    def _template_date(self) -> str | None:
+        return open_date(self._render)
+
+    def _with_template_date(self, date: str) -> ChatTemplateTransform:
+        if open_date(self._render) is None:
+            return self
+        made = copy.copy(self)
+        made._render = self._render.dated(date)
+        return made
 
 
 class MaybeApplyChatTemplate(Transform):
@@ -162,6 +178,14 @@ class MaybeApplyChatTemplate(Transform):
 
     def __repr__(self) -> str:
         return f"MaybeApplyChatTemplate({self._chat!r})"
+
+    def _template_date(self) -> str | None:
+        return self._chat._template_date()
+
+    def _with_template_date(self, date: str) -> MaybeApplyChatTemplate:
+        made = copy.copy(self)
+        made._chat = self._chat._with_template_date(date)
+        return made
 
 
 class ConvertToChatML(Transform):

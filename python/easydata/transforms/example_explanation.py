@@ -177,6 +177,9 @@ def _trained(column: str, example: dict[str, Any]) -> list[bool]:
 
 
 def _attention(column: str, example: dict[str, Any]) -> Sequence[int] | None:
+    """Which ids of a column are no padding; None where no mask tells: then all are."""
+    if "input_ids" not in column:
+        return None
     mask: Sequence[int] | None = example.get(column.replace("input_ids", "attention_mask"))
     return mask
 

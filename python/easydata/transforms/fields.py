@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from easydata import _native
 from easydata.transforms.base import ColumnTransform, Example, Transform, _name
@@ -42,19 +43,42 @@ class MapField(_FieldTransform):
         return f"MapField({self._field!r}, {_name(self._fn)}, {self._output!r})"
 
 
-class RenameFields(ColumnTransform):
+class _NamedFields(ColumnTransform):
+    """An operation on fields that are named; it may claim that there are such."""
+
+    _fields: list[str]
+    _claims = False
+
+    def claiming(self) -> Self:
+        """The same, where a source without these fields is an error: its own methods say so.
+
+        By itself a transform takes rows as they are, as EasyDeL's do.
+        """
+        other = copy.copy(self)
+        other._claims = True
+        return other
+
+    def _fields_named(self) -> Sequence[str]:
+        return self._fields if self._claims else ()
+
+
+class RenameFields(_NamedFields):
     """Renames fields, keeping their order; of two with one name the later one stays."""
 
     def __init__(self, mapping: Mapping[str, str]) -> None:
         """Renames by `mapping` from old to new names; other fields keep theirs."""
         super().__init__("rename", fields=list(mapping.items()))
         self._mapping = dict(mapping)
+        self._fields = list(mapping)
+
+    def _fields_taken(self) -> Mapping[str, str]:
+        return self._mapping if self._claims else {}
 
     def __repr__(self) -> str:
         return f"RenameFields({self._mapping!r})"
 
 
-class SelectFields(ColumnTransform):
+class SelectFields(_NamedFields):
     """Keeps only the named fields; those that a row lacks are left out."""
 
     def __init__(self, fields: Sequence[str]) -> None:
@@ -66,7 +90,7 @@ class SelectFields(ColumnTransform):
         return f"SelectFields({self._fields!r})"
 
 
-class DropFields(ColumnTransform):
+class DropFields(_NamedFields):
     """Drops the named fields."""
 
     def __init__(self, fields: Sequence[str]) -> None:

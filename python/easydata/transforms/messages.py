@@ -113,7 +113,8 @@ class _RenderMessages(Transform):
         )
 
     def __repr__(self) -> str:
-        return f"chat_template({self._messages!r})"
+        date = f", date={self._render.date!r}" if self._render.uses_clock else ""
+        return f"chat_template({self._messages!r}{date})"
 
 
 class _WholeRow(Transform):

@@ -22,6 +22,7 @@ from easydata.core.signatures import (
     UnpairedSignature,
 )
 from easydata.tokenizers.chat_template import ChatTemplate, Renderer, _schema, renderer_of
+from easydata.tokenizers.template_date import dated, open_date
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import (
     Example,
@@ -56,13 +57,16 @@ class _Examples(_Step):
         chat_template_kwargs: Mapping[str, Any] | None,
         role_mapping: Mapping[str, str] | None,
         options: Mapping[str, Any],
+        *,
+        template_date: str | None = None,
         tools: Sequence[Any] | None = None,
         masks_chats: bool = False,
     ) -> None:
         self._given = {name: value for name, value in options.items() if value is not None}
         self._options = self._options_type(**options)
         self._tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer)
-        self._template = _template_of(tokenizer, self._tokenizer, chat_template)
+        template = _template_of(tokenizer, self._tokenizer, chat_template)
+        self._template = None if template is None else dated(template, template_date)
         self._roles = {**FROM_VALUE_ROLES, **(role_mapping or {})}
         self._template_options = dict(chat_template_kwargs or {})
         self._tools = None if tools is None else [_schema(tool) for tool in tools]
@@ -263,8 +267,9 @@ class _Examples(_Step):
     def _template_hash(self) -> str:
         if self._template is None:
             return ""
+        date = [self._template.date] if self._template.uses_clock else []
         if not isinstance(self._template, ChatTemplate):
-            return str(getattr(self._template, "frame", ""))
+            return " ".join([str(getattr(self._template, "frame", "")), *map(str, date)])
         said = json.dumps(
             [
                 dict(self._template.sources),
@@ -272,11 +277,23 @@ class _Examples(_Step):
                 self._template_options,
                 self._tools,
                 self._roles,
+                *date,
             ],
             sort_keys=True,
             default=str,
         )
         return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+    def _template_date(self) -> str | None:
+        return open_date(self._template)
+
+    def _with_template_date(self, date: str) -> _Step:
+        if self._template is None or self._template_date() is None:
+            return self
+        other = copy.copy(self)
+        other._template = self._template.dated(date)
+        other._made_maker = None
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
@@ -314,7 +331,10 @@ _BY_NAME = {
 
 
 def named_transform(
-    choice: str | Mapping[str, Any], tokenizer: Any, chat_template: str | None
+    choice: str | Mapping[str, Any],
+    tokenizer: Any,
+    chat_template: str | None,
+    template_date: str | None = None,
 ) -> _Examples:
     """The transform that a config names, as "sft" or {name: sft, max_length: 1024}.
 
@@ -322,6 +342,7 @@ def named_transform(
         choice: the name, alone or with options.
         tokenizer: the dataset's.
         chat_template: the dataset's template, where the choice has none of its own.
+        template_date: what the dataset's template is told the date is, likewise.
 
     Raises:
         KeyError: There is no transform of that name.
@@ -332,6 +353,8 @@ def named_transform(
     made = globals()[_BY_NAME[name]]
     if chat_template is not None and name != "embedding":
         options.setdefault("chat_template", chat_template)
+    if template_date is not None and name != "embedding":
+        options.setdefault("template_date", template_date)
     if name in ("sft", "reward"):
         options.setdefault("max_length", None)
     example: _Examples = made(tokenizer, **options)
@@ -442,6 +465,7 @@ class SFTPreprocessTransform(
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
         *,
         options: dict[str, Any],
     ) -> None:
@@ -451,6 +475,7 @@ class SFTPreprocessTransform(
             chat_template_kwargs,
             role_mapping,
             options,
+            template_date=template_date,
             masks_chats=options["mask_prompt"] or options["expand_turns"],
         )
         self._format = formatting_func
@@ -539,11 +564,18 @@ class DPOPreprocessTransform(
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
         *,
         options: dict[str, Any],
     ) -> None:
         self._start(
-            tokenizer, chat_template, chat_template_kwargs, role_mapping, options, tools=tools
+            tokenizer,
+            chat_template,
+            chat_template_kwargs,
+            role_mapping,
+            options,
+            template_date=template_date,
+            tools=tools,
         )
 
     def __call__(self, example: Example) -> Example | None:
@@ -578,11 +610,18 @@ class _Unpaired(
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
         *,
         options: dict[str, Any],
     ) -> None:
         self._start(
-            tokenizer, chat_template, chat_template_kwargs, role_mapping, options, tools=tools
+            tokenizer,
+            chat_template,
+            chat_template_kwargs,
+            role_mapping,
+            options,
+            template_date=template_date,
+            tools=tools,
         )
         self._embedding = None if embedding_tokenizer is None else Tokenizer(embedding_tokenizer)
 
@@ -650,11 +689,18 @@ class GRPOPreprocessTransform(
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
         *,
         options: dict[str, Any],
     ) -> None:
         self._start(
-            tokenizer, chat_template, chat_template_kwargs, role_mapping, options, tools=tools
+            tokenizer,
+            chat_template,
+            chat_template_kwargs,
+            role_mapping,
+            options,
+            template_date=template_date,
+            tools=tools,
         )
 
     def __call__(self, example: Example) -> Example | None:
@@ -690,10 +736,18 @@ class RewardPreprocessTransform(
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
         *,
         options: dict[str, Any],
     ) -> None:
-        self._start(tokenizer, chat_template, chat_template_kwargs, role_mapping, options)
+        self._start(
+            tokenizer,
+            chat_template,
+            chat_template_kwargs,
+            role_mapping,
+            options,
+            template_date=template_date,
+        )
 
     def __call__(self, example: Example) -> Example | None:
         """The example of one row; None where it is left out."""

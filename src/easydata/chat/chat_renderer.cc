@@ -1,7 +1,6 @@
 #include "easydata/chat/chat_renderer.h"
 
 #include <algorithm>
-#include <ctime>
 
 #include "easydata/chat/column_values.h"
 #include "easydata/chat/plain_prompt.h"
@@ -51,10 +50,7 @@ class NativeRenderer final : public ChatRenderer {
     }
     jinja::RenderOptions options;
     options.trace = request.trace;
-    if (compiled.uses_clock()) {
-      const std::time_t now = std::time(nullptr);
-      localtime_r(&now, &options.now);
-    }
+    if (compiled.uses_clock()) options.now = compiled.now();
     renderer.Reset();
     const Status status = renderer.Render(compiled, variables, options);
     if (status.IsNotImplemented() && fallback_ != nullptr) return fallback_->Render(request, out);

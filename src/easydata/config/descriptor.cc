@@ -48,7 +48,10 @@ FieldDescriptor DescribeField(const ConfigType& type, const Field& field) {
                          .default_value = WriteField(type, field, type.defaults.get()),
                          .config = field.type->config == nullptr ? "" : field.type->config};
   if (field.rules.or_none) out.type += " | None";
-  if (field.rules.reads_as) out.type.resize(out.type.rfind(" | None"));
+  if (const size_t none = out.type.rfind(" | None");
+      field.rules.reads_as && none != out.type.npos) {
+    out.type.resize(none);
+  }
   return out;
 }
 

@@ -156,6 +156,10 @@ config::FieldList DatasetConfig::Fields() {
           "Chat template of this dataset in place of its tokenizer's: the text, or the path of "
           "a file."}
           .ActsAt({"map.chat_template", "examples"}),
+      config::Field{"template_date", &C::template_date,
+                    "What a chat template that asks for the date is told, in place of the "
+                    "TokenizerConfig's template_date."}
+          .ActsAt({"map.chat_template", "examples"}),
       config::Field{"view", &C::view,
                     "What of the tokenizer's folder runs, in place of what the TokenizerConfig "
                     "says."}

@@ -45,6 +45,7 @@ struct DatasetConfig {
   std::optional<config::Callback> format_callback;
   std::optional<TransformChoice> transform;
   std::optional<std::string> chat_template;
+  std::optional<std::string> template_date;
   std::optional<TokenizerView> view;
   std::optional<config::Named<std::string>> format_fields;
   std::optional<std::string> shard_column;

@@ -210,7 +210,9 @@ config::FieldList LoadStageConfig::Fields() {
                "from the tokenizer."}
                .ActsAt({"loader"}),
        },
-       config::FieldsOf(&C::options)});
+       // save() takes it for the steps of a schedule where somebody set it.
+       config::Changed(config::FieldsOf(&C::options), "batch_size",
+                       [](const config::Field& field) { return field.ReadsAs(8); })});
 }
 
 config::FieldList SaveStageConfig::Fields() {

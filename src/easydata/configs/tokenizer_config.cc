@@ -50,6 +50,11 @@ config::FieldList TokenizerConfig::Fields() {
                     "Chat template in place of the tokenizer's own: the text, or the path of a "
                     "file."}
           .ActsAt({"map.chat_template", "examples"}),
+      config::Field{"template_date", &C::template_date,
+                    "What a chat template that asks for the date (strftime_now) is told, such as "
+                    "\"2026-11-27\"; unset: the day of the first build, which saved states and "
+                    "the output's metadata keep."}
+          .ActsAt({"map.chat_template", "examples"}),
   };
 }
 

@@ -32,6 +32,7 @@ struct TokenizerConfig {
   bool trust_remote_code = true;
   TokenizerView view = TokenizerView::kJson;
   std::optional<std::string> chat_template;
+  std::optional<std::string> template_date;
 
   static config::FieldList Fields();
 };

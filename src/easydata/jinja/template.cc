@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "easydata/exec/stop_scope.h"
 #include "easydata/jinja/compiler.h"
@@ -43,7 +44,20 @@ Result<std::shared_ptr<const Template>> Template::Compile(std::string_view sourc
   return std::make_shared<const Template>(std::move(program));
 }
 
-Template::Template(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+Template::Template(std::shared_ptr<const Program> program, std::optional<std::tm> date)
+    : program_(std::move(program)), date_(date) {}
+
+std::shared_ptr<const Template> Template::WithDate(const std::tm& date) const {
+  return std::make_shared<const Template>(program_, date);
+}
+
+std::tm Template::now() const {
+  if (date_.has_value()) return *date_;
+  const std::time_t seconds = std::time(nullptr);
+  std::tm now = {};
+  localtime_r(&seconds, &now);
+  return now;
+}
 
 bool Template::has_generation() const { return program_->has_generation; }
 bool Template::uses_clock() const { return program_->uses_clock; }

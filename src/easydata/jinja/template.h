@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,7 +27,11 @@ class Template {
   /// takes what is not in our language.
   static Result<std::shared_ptr<const Template>> Compile(std::string_view source);
 
-  explicit Template(std::shared_ptr<const Program> program);
+  explicit Template(std::shared_ptr<const Program> program,
+                    std::optional<std::tm> date = std::nullopt);
+
+  /// The same with a clock that stands still.
+  std::shared_ptr<const Template> WithDate(const std::tm& date) const;
 
   const Program& program() const { return *program_; }
 
@@ -36,8 +41,12 @@ class Template {
   /// Whether it reads the clock: strftime_now.
   bool uses_clock() const;
 
+  /// What the clock tells: its own date, else the time that it is.
+  std::tm now() const;
+
  private:
   std::shared_ptr<const Program> program_;
+  std::optional<std::tm> date_;
 };
 
 /// What a stretch of the text comes from.

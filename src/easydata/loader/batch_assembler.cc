@@ -199,6 +199,9 @@ Result<Assembled> BatchAssembler::Step(int64_t rows) {
       ARROW_RETURN_NOT_OK(CheckNumbers(part, options_.padding, lengths));
     }
     each_of_mine([&](const Batch& part, int64_t offset, int64_t count, int64_t) {
+      TokenCounts of_mine;
+      of_mine.AddRows(part, offset, offset + count);
+      out.tokens += of_mine.tokens();
       mine.push_back(part.Slice(offset, count));
     });
     if (i == 0) none = parts.front().Slice(0, 0);
@@ -232,6 +235,7 @@ Result<Assembled> BatchAssembler::End() {
     for (size_t i = 0; i < readers_.size(); ++i) {
       ARROW_RETURN_NOT_OK(readers_[i]->Finish(&out.counts[i]));
       position_.lanes[i] = readers_[i]->position();
+      out.mix_end = readers_[i]->stats().mix_end;
     }
     rows_to_end_.reset();
     if (lane_rows_ != nullptr) position_.pass_start = position_.step;

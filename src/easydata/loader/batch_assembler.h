@@ -40,8 +40,11 @@ struct Assembled {
   std::optional<LoaderBatch> batch;
   LoaderPosition next;
   std::vector<TokenCounts> counts;  // of this step, by lane read, all ranks
+  int64_t tokens = 0;               // of this rank's rows
   uint64_t digest = 0;              // of this rank's rows
-  int64_t bytes = 0;                // that the batch holds on to
+  /// At the end of passes, where a mix ended them.
+  std::shared_ptr<const MixEnd> mix_end = nullptr;
+  int64_t bytes = 0;  // that the batch holds on to
 };
 
 /// Assembles steps from the rows of a stream's lanes, and takes a rank's contiguous share of each.

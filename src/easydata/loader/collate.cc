@@ -274,6 +274,44 @@ struct Collator {
   }
 };
 
+bool IsOfTokens(const std::string& name) { return name.ends_with("input_ids"); }
+
+bool HaveEqualLengths(const ListView& a, const ListView& b, int64_t rows) {
+  for (int64_t i = 0; i < rows; ++i) {
+    if (a.length(i) != b.length(i)) return false;
+  }
+  return true;
+}
+
+/// Invalid where tokens and a column with a value for each of them would be padded in two ways,
+/// since only one of them has a PadSpec.
+Status CheckAlike(const Batch& batch, const std::vector<LoaderColumn>& columns,
+                  const PadOptions& options) {
+  for (const auto& [given, spec] : options.columns) {
+    const int c = batch.rows->schema()->GetFieldIndex(given);
+    const auto view = c < 0 ? std::nullopt : ViewOf(*batch.rows->column(c));
+    if (!view.has_value()) continue;
+    for (int k = 0; k < batch.rows->num_columns(); ++k) {
+      const std::string& other = batch.rows->column_name(k);
+      if (options.columns.contains(other) || !(IsOfTokens(given) || IsOfTokens(other))) continue;
+      const auto of_other = ViewOf(*batch.rows->column(k));
+      if (!of_other.has_value() || !arrow::is_integer(of_other->values->type_id())) continue;
+      if (columns[c].shape[1] == columns[k].shape[1] && !spec.left) continue;
+      if (!HaveEqualLengths(*view, *of_other, batch.num_rows())) continue;
+      std::string wanted = spec.left ? "side='left'" : "";
+      if (!spec.lengths.empty()) {
+        wanted += (wanted.empty() ? "length=" : ", length=") + std::to_string(spec.lengths.back());
+      }
+      return Status::Invalid("padding: '", given, "' is brought to ", columns[c].shape[1],
+                             " values a row", spec.left ? ", filled up at the left" : "", ", and '",
+                             other, "', which has as many values in every row, to ",
+                             columns[k].shape[1], "; say the same of both: padding={'", other,
+                             "': PadSpec(", wanted, "), ...}");
+    }
+  }
+  return Status::OK();
+}
+
 }  // namespace
 
 Result<int64_t> LoaderColumn::bytes() const {
@@ -339,6 +377,7 @@ Result<std::vector<LoaderColumn>> Collate(const Batch& batch, int64_t fill,
                           collator.Column(batch.rows->schema()->field(c), batch.rows->column(c)));
     columns.push_back(std::move(column));
   }
+  if (batch.num_rows() > 0) ARROW_RETURN_NOT_OK(CheckAlike(batch, columns, options));
   return columns;
 }
 

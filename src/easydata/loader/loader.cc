@@ -187,6 +187,7 @@ Result<std::optional<LoaderBatch>> Loader::Take(std::optional<int64_t> pass) {
   }
   if (item->batch.has_value()) return Deliver(std::move(*item));
   Advance(*item);
+  stats_.mix_end = item->mix_end;
   known_.pass_start = known_.current;
   ReleaseProducer();
   ++passes_ended_;
@@ -220,6 +221,8 @@ LoaderBatch Loader::Deliver(Assembled item) {
   Advance(item);
   digest_ += item.digest;
   stats_.rows += item.batch->rows;
+  stats_.tokens += item.tokens;
+  stats_.mix_end = nullptr;
   ++stats_.batches;
   return std::move(*item.batch);
 }
@@ -347,6 +350,7 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   }
   ReleaseProducer();
   failed_ = Status::OK();
+  stats_.mix_end = nullptr;
   counts_ = std::move(counts);
   known_.current = std::move(position);
   known_.edited_step = is_edit ? known_.current.step : state.value("edited", int64_t{0});
@@ -387,6 +391,8 @@ LoaderStats Loader::stats() {
     out.counts.Add(counts_[i]);
     out.epoch = std::max(out.epoch, known_.current.lanes[i].epoch);
   }
+  out.steps = known_.current.step;
+  out.stream_rows = known_.current.rows;
   out.io = IoCountsOf(*plan_.node).Since(io_before_);
   return out;
 }

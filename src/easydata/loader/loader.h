@@ -26,7 +26,8 @@ namespace easydata::loader {
 
 /// What a loader has done since it was made.
 struct LoaderStats {
-  int64_t rows = 0;  // of this rank
+  int64_t rows = 0;    // of this rank
+  int64_t tokens = 0;  // of these rows
   int64_t batches = 0;
   int64_t bytes_read = 0;
   double seconds = 0;  // since the first batch was asked for
@@ -39,6 +40,10 @@ struct LoaderStats {
   /// Of the stream up to here, not since the loader was made: for the lanes that the rank reads.
   TokenCounts counts;
   int64_t epoch = 0;  // of the lane that is furthest
+  int64_t steps = 0;  // of the stream up to here, and their rows, over all ranks
+  int64_t stream_rows = 0;
+  /// How the mix ended, once its end was handed out and until the next pass begins.
+  std::shared_ptr<const MixEnd> mix_end;
   /// What files on other machines took; with other loaders of the same source, of all of them.
   files::IoCounts io;
 };

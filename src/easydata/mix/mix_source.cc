@@ -56,6 +56,12 @@ Status MixSource::StartPass() {
   at_end_ = false;
   part = -1;
   ++passes_;
+  if (rows_.has_value() && rows_before_.has_value()) {
+    *rows_before_ += *rows_;
+  } else {
+    rows_before_.reset();
+  }
+  rows_ = 0;
   pass_has_rows_ = false;
   pass_has_tokens_ = false;
   return Wake();
@@ -65,6 +71,7 @@ void MixSource::Take(std::vector<DropCount>* dropped) {
   dropped->insert(dropped->end(), batch_->dropped.begin(), batch_->dropped.end());
   batch_->dropped.clear();
   pass_has_rows_ = true;
+  if (rows_.has_value()) ++*rows_;
   pass_has_tokens_ = pass_has_tokens_ || row_tokens() > 0;
   if (++used_ < batch_->num_rows()) return;
   // The position is the stage's own again.
@@ -144,7 +151,8 @@ Status MixSource::NameError(const Status& error) {
 }
 
 MixSource::Position MixSource::Save() const {
-  Position position{passes_, 0, pass_has_rows_, pass_has_tokens_, seen_whole, {}};
+  Position position{passes_,          0,          rows_, rows_before_, pass_has_rows_,
+                    pass_has_tokens_, seen_whole, {}};
   if (!before_.empty()) {
     position.used = used_;
     position.upstream = before_;
@@ -164,6 +172,8 @@ Result<bool> MixSource::Seek(int64_t row) {
     ARROW_RETURN_NOT_OK(Wake());
   }
   pass_has_rows_ = row % *rows > 0;
+  rows_ = row % *rows;
+  rows_before_ = row - *rows_;
   return stage_->Seek(row % *rows);
 }
 
@@ -174,6 +184,12 @@ Status MixSource::Restore(const nlohmann::json& saved) {
   pass_has_rows_ = !saved.value("unused", false);
   pass_has_tokens_ = !saved.value("blank", false);
   seen_whole = saved.value("seen_whole", false);
+  const auto count = [&saved](const char* key) {
+    const auto found = saved.find(key);
+    return found == saved.end() ? std::nullopt : std::optional<int64_t>(found->get<int64_t>());
+  };
+  rows_ = pass_has_rows_ ? count("rows") : 0;
+  rows_before_ = passes_ > 0 ? count("rows_before") : 0;
   asleep_ = Cursor(saved.at("upstream"));
   if (stage_ != nullptr) ARROW_RETURN_NOT_OK(stage_->Restore(saved.at("upstream")));
   used_ = saved.at("used").get<int64_t>();
@@ -185,6 +201,45 @@ void MixSource::Cancel() {
   std::lock_guard<std::mutex> lock(*mutex_);
   cancelled_ = true;
   if (stage_ != nullptr) stage_->Cancel();
+  if (counting_ != nullptr) counting_->Cancel();
+}
+
+std::optional<int64_t> MixSource::CountRows() {
+  StageContext context = context_;
+  context.epoch += passes_;
+  auto made = make_(context);
+  if (!made.ok()) return std::nullopt;
+  {
+    std::lock_guard<std::mutex> lock(*mutex_);
+    if (cancelled_) return std::nullopt;
+    counting_ = std::move(made).ValueUnsafe();
+  }
+  const auto rows = counting_->NumRows();  // an error is as good as no count: nothing is lost
+  std::unique_ptr<Stage> done;
+  std::lock_guard<std::mutex> lock(*mutex_);
+  done = std::move(counting_);
+  return rows.ValueOr(std::nullopt);
+}
+
+MixEnd::Source MixSource::HowFar() {
+  MixEnd::Source far;
+  far.name = name_;
+  far.passes = passes_;
+  far.rows_of_last_pass = rows_;
+  const bool in_hand = has_row();
+  if (!in_hand && (at_end_ || (seen_whole && passes_ == 0))) {
+    far.rows_in_pass = rows_;
+  } else if (passes_ > 0 && rows_before_.has_value() && *rows_before_ % passes_ == 0) {
+    far.rows_in_pass = *rows_before_ / passes_;
+  } else {
+    far.rows_in_pass = CountRows();
+  }
+  if (rows_.has_value() && rows_before_.has_value()) far.rows = *rows_before_ + *rows_;
+  if (!in_hand && (at_end_ || (rows_.has_value() && rows_ == far.rows_in_pass))) {
+    ++far.passes;
+    far.rows_of_last_pass = 0;
+  }
+  return far;
 }
 
 StageStats MixSource::stats() const {

@@ -12,6 +12,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/stream/address.h"
+#include "easydata/stream/mix_end.h"
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
 
@@ -61,10 +62,17 @@ class MixSource {
   /// Starts the next pass.
   Status StartPass();
 
+  /// How far it was read when the mix ended: a pass whose rows were all taken is complete. Counts
+  /// the rows of a pass where a stage of its own can tell without reading them. The source gives
+  /// no more rows then.
+  MixEnd::Source HowFar();
+
   /// The position of a source.
   struct Position {
     int64_t passes = 0;
-    int64_t used = 0;  // rows of the batch that the stage gives next
+    int64_t used = 0;                    // rows of the batch that the stage gives next
+    std::optional<int64_t> rows;         // taken in this pass
+    std::optional<int64_t> rows_before;  // in the passes before
     bool pass_has_rows = false;
     bool pass_has_tokens = false;
     bool seen_whole = false;
@@ -84,6 +92,8 @@ class MixSource {
   void NameRows(Batch* rows);
   Status NameError(const Status& error);
   void LetGo();
+  /// Rows of a pass, by a stage of its own; nothing where it would have to read them.
+  std::optional<int64_t> CountRows();
 
   const std::string name_;
   const StageFactory make_;
@@ -94,6 +104,9 @@ class MixSource {
   int64_t passes_ = 0;
   bool pass_has_rows_ = false;
   bool pass_has_tokens_ = false;
+  // Rows taken in this pass, and in those before; nothing where the state did not say.
+  std::optional<int64_t> rows_ = 0;
+  std::optional<int64_t> rows_before_ = 0;
   /// The stage's position before the batch in hand; empty where there is none.
   Cursor before_;
   std::shared_ptr<Batch> batch_;
@@ -102,8 +115,10 @@ class MixSource {
   int64_t used_ = 0;             // rows of the batch that were given out; after a restore, to skip
   bool at_end_ = false;          // of the pass, as the stage said
   ShardNames shards_;
-  StageStats past_;                                                     // of stages that are gone
-  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // guards stage_, cancelled_
+  StageStats past_;  // of stages that are gone
+  std::unique_ptr<Stage> counting_;
+  // Guards stage_, counting_, cancelled_.
+  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
   bool cancelled_ = false;
 };
 

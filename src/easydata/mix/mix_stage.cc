@@ -93,7 +93,10 @@ class MixStage : public Stage {
     }
     if (rows_.empty()) {
       ARROW_RETURN_NOT_OK(failed_);
-      if (dropped_.empty()) return std::nullopt;
+      if (dropped_.empty()) {
+        NoteEnd();
+        return std::nullopt;
+      }
     }
     Batch batch;
     if (leaves_gathering_) {
@@ -123,6 +126,10 @@ class MixStage : public Stage {
     position.mix["epoch"] = context_.epoch;
     position.mix["offset"] = offset_;
     position.mix["tokens"] = tokens_;
+    // Other ends are found again.
+    if (ended_by_ != nullptr && now().stop == StopStrategy::kAllExhausted) {
+      position.mix["ended_by"] = ended_by_->name();
+    }
     for (const MixPhase& phase : phases_) {
       position.sees_whole =
           position.sees_whole || phase.options.stop == StopStrategy::kAllExhausted;
@@ -163,6 +170,10 @@ class MixStage : public Stage {
       removed_.erase(source->name());
     }
     ended_ = now().stop == StopStrategy::kAllExhausted && AllSeenWhole();
+    if (!ended_) return Status::OK();
+    for (const auto& source : sources_) {
+      if (source->name() == mix.value("ended_by", std::string())) ended_by_ = source.get();
+    }
     return Status::OK();
   }
 
@@ -191,6 +202,7 @@ class MixStage : public Stage {
     StageStats stats;
     stats.rows = num_rows_;
     for (const auto& source : sources_) stats.AddUpstream(source->stats());
+    stats.mix_end = end_;  // those of mixes that are sources are no ends of this stream
     return stats;
   }
 
@@ -211,7 +223,14 @@ class MixStage : public Stage {
         position["pass"] = source.passes;
         position["used"] = source.used;
         position["upstream"] = source.upstream.ToJson();
-        if (!source.pass_has_rows) position["unused"] = true;
+        if (!source.pass_has_rows) {
+          position["unused"] = true;
+        } else if (source.rows.has_value()) {
+          position["rows"] = *source.rows;
+        }
+        if (source.passes > 0 && source.rows_before.has_value()) {
+          position["rows_before"] = *source.rows_before;
+        }
         if (sees_whole) position["seen_whole"] = source.seen_whole;
         if (sees_blank && !source.pass_has_tokens) position["blank"] = true;
       }
@@ -361,6 +380,7 @@ class MixStage : public Stage {
     if (!more.ok() || *more) return;  // an error comes again when the source's turn comes
     source->seen_whole = true;
     ended_ = AllSeenWhole();
+    if (ended_) ended_by_ = source;
   }
 
   /// Whether each source that has a weight was given out whole.
@@ -384,6 +404,7 @@ class MixStage : public Stage {
     if (now().stop == StopStrategy::kFirstExhausted ||
         (now().stop == StopStrategy::kAllExhausted && AllSeenWhole())) {
       ended_ = true;
+      ended_by_ = source;
       return Status::OK();
     }
     if (now().unit == MixUnit::kTokens && !source->pass_has_tokens()) {
@@ -396,6 +417,15 @@ class MixStage : public Stage {
     ARROW_RETURN_NOT_OK(MakeRoomFor(source));
     ++passes_begun_;
     return source->StartPass();
+  }
+
+  /// Notes how far each source was read, once all rows of the mix were given.
+  void NoteEnd() {
+    if (end_ != nullptr || ended_by_ == nullptr) return;
+    auto end = std::make_shared<MixEnd>();
+    end->ended_by = ended_by_->name();
+    for (const auto& source : sources_) end->sources.push_back(source->HowFar());
+    end_ = std::move(end);
   }
 
   Status AddSourceColumn(Batch* batch) const {
@@ -426,6 +456,8 @@ class MixStage : public Stage {
   bool in_block_ = false;
   int64_t tokens_ = 0;
   bool ended_ = false;
+  const MixSource* ended_by_ = nullptr;
+  std::shared_ptr<const MixEnd> end_;
   Status failed_;
   std::vector<Status> peek_errors_;  // by index among the phase's names
   std::vector<DropCount> dropped_;

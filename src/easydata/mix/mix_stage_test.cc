@@ -46,6 +46,46 @@ TEST(MixStageTest, KeepsTheContractInGrainsOrder) {
   }
 }
 
+TEST(MixStageTest, TellsWhatEndedIt) {
+  const std::vector<std::string> names = {"a", "b", "c"};
+  for (const auto stop : {StopStrategy::kFirstExhausted, StopStrategy::kAllExhausted}) {
+    const auto a = Source("a", 70, 13), b = Source("b", 150, 100), c = Source("c", 40, 64);
+    const StageContract contract = Contract({a, b, c}, Options(names, {0.3, 0.2, 0.5}, stop));
+    auto stage = contract.make({}).ValueOrDie();
+    ASSERT_TRUE(stage->Next().ok());
+    const nlohmann::json middle = stage->Save().ToJson();
+    EXPECT_EQ(stage->stats().mix_end, nullptr);
+    auto counts = Counts(Take(contract.make({}).ValueOrDie().get()));
+    while (stage->Next().ValueOrDie().has_value()) {
+    }
+    const auto end = stage->stats().mix_end;
+    ASSERT_NE(end, nullptr);
+    EXPECT_EQ(end->ended_by, stop == StopStrategy::kFirstExhausted ? "c" : "b");
+    const std::map<std::string, int64_t> sizes = {{"a", 70}, {"b", 150}, {"c", 40}};
+    for (const MixEnd::Source& source : end->sources) {
+      const int64_t size = sizes.at(source.name);
+      EXPECT_EQ(source.rows, counts[source.name]);
+      EXPECT_EQ(source.passes, counts[source.name] / size);
+      EXPECT_EQ(source.rows_in_pass, size);
+      EXPECT_EQ(source.rows_left(), (size - counts[source.name] % size) % size);
+    }
+    auto resumed = contract.make({}).ValueOrDie();
+    ASSERT_TRUE(resumed->Restore(middle).ok());
+    while (resumed->Next().ValueOrDie().has_value()) {
+    }
+    EXPECT_EQ(resumed->stats().mix_end->ToJson(), end->ToJson());
+    // Positions of old do not have the counts.
+    nlohmann::json without = middle;
+    for (auto& [name, source] : without["sources"].items()) source.erase("rows");
+    auto old = contract.make({}).ValueOrDie();
+    ASSERT_TRUE(old->Restore(without).ok());
+    while (old->Next().ValueOrDie().has_value()) {
+    }
+    EXPECT_EQ(old->stats().mix_end->ended_by, end->ended_by);
+    EXPECT_EQ(old->stats().mix_end->sources[0].rows, std::nullopt);
+  }
+}
+
 TEST(MixStageTest, FirstExhaustedInGrainsOrderEndsWhereItsIteratorDoes) {
   MixSettings options = Options({"a", "b"}, {0.5, 0.5});
   options.order = MixOrderKind::kGrain;

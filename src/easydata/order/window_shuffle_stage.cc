@@ -32,7 +32,10 @@ class WindowShuffleStage : public Stage {
  public:
   WindowShuffleStage(std::unique_ptr<Stage> upstream, const WindowShuffleOptions& options,
                      int64_t epoch)
-      : reader_(std::move(upstream)), options_(options), epoch_(epoch) {}
+      : reader_(std::move(upstream)), options_(options), epoch_(epoch), most_rows_(options.rows) {}
+
+  /// Ends windows at so many rows, but one that was saved with another bound.
+  void BoundWindows(int64_t rows) { most_rows_ = std::min(most_rows_, rows); }
 
   Result<std::optional<Batch>> Next() override {
     if (cancelled_) return Status::Cancelled("the stream was closed");
@@ -92,14 +95,17 @@ class WindowShuffleStage : public Stage {
   }
 
   Cursor Save() const override {
-    return position_.Save(
-        [this] { return NextWindow(); },
-        [](const Window& window, nlohmann::json* cursor) { (*cursor)["window"] = window.number; });
+    return position_.Save([this] { return NextWindow(); },
+                          [rows = options_.rows](const Window& window, nlohmann::json* cursor) {
+                            (*cursor)["window"] = window.number;
+                            if (window.most_rows != rows) (*cursor)["most"] = window.most_rows;
+                          });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
     const auto start = ReadPosition::FromJson(cursor);
-    position_.Restore({start, cursor.at("window").get<int64_t>()}, cursor);
+    position_.Restore(
+        {start, cursor.at("window").get<int64_t>(), cursor.value("most", options_.rows)}, cursor);
     return reader_.Restore(start);
   }
 
@@ -123,10 +129,12 @@ class WindowShuffleStage : public Stage {
   struct Window {
     ReadPosition start;
     int64_t number = 0;
+    int64_t most_rows = 0;
   };
 
   Window NextWindow() const {
-    return {reader_.Save(), position_.window().number + (position_.num_rows() > 0 ? 1 : 0)};
+    return {reader_.Save(), position_.window().number + (position_.num_rows() > 0 ? 1 : 0),
+            most_rows_};
   }
 
   /// Reads the next window and permutes it; an empty one is the end of the stream.
@@ -139,10 +147,11 @@ class WindowShuffleStage : public Stage {
     std::vector<int64_t> row_bytes;
     std::vector<int64_t> lengths;
     int64_t bytes = 0;
+    const int64_t most_rows = position_.window().most_rows;
     const auto closed = [&] {
       const int64_t size = std::ssize(read.rows);
       const bool whole = options_.bucket_rows == 0 || size % options_.bucket_rows == 0;
-      return size >= options_.rows || (bytes >= options_.bytes && whole);
+      return size >= most_rows || (bytes >= options_.bytes && whole);
     };
     while (!closed()) {
       ARROW_ASSIGN_OR_RAISE(bool any, reader_.Hold());
@@ -190,6 +199,7 @@ class WindowShuffleStage : public Stage {
   RowReader reader_;
   const WindowShuffleOptions options_;
   const int64_t epoch_;
+  int64_t most_rows_;  // of the windows to come
   SlabPool slabs_;
   bool leaves_gathering_ = false;
   // The window: its rows in the order in which they go out.
@@ -216,8 +226,27 @@ Status WindowShuffleOptions::Validate() const {
     return Status::Invalid("a window of ", rows, " rows has no whole buckets of ", bucket_rows);
   }
   if (rows_per_batch < 0) return Status::Invalid("rows_per_batch must not be negative");
+  if (most_steps < 0) return Status::Invalid("most_steps must not be negative");
   return Status::OK();
 }
+
+namespace {
+
+/// Rows of a lane in so many steps of the consumer.
+int64_t RowsOfSteps(int64_t steps, const StageContext& context) {
+  const int64_t rows = std::max<int64_t>(context.demand.first_step_rows() / context.lanes, 1);
+  return steps > std::numeric_limits<int64_t>::max() / rows ? std::numeric_limits<int64_t>::max()
+                                                            : steps * rows;
+}
+
+// An edit of the mix may change it: windows keep the bound that they were begun with.
+constexpr OptionRule kRules[] = {
+    {.option = "most_steps",
+     .may_lack = true,
+     .may_differ = [](const ComparedNode&) { return true; }},
+};
+
+}  // namespace
 
 Result<std::unique_ptr<Stage>> MakeWindowShuffleStage(std::unique_ptr<Stage> upstream,
                                                       const WindowShuffleOptions& options,
@@ -229,7 +258,9 @@ Result<std::unique_ptr<Stage>> MakeWindowShuffleStage(std::unique_ptr<Stage> ups
     of_lane.rows = std::max<int64_t>(options.rows / context.lanes, 1);
     of_lane.bucket_rows = std::max<int64_t>(options.bucket_rows / context.lanes, 1);
   }
-  return std::make_unique<WindowShuffleStage>(std::move(upstream), of_lane, context.epoch);
+  auto stage = std::make_unique<WindowShuffleStage>(std::move(upstream), of_lane, context.epoch);
+  if (options.most_steps > 0) stage->BoundWindows(RowsOfSteps(options.most_steps, context));
+  return stage;
 }
 
 Result<StreamPlan> WindowShufflePlan(const StreamPlan& upstream,
@@ -238,8 +269,11 @@ Result<StreamPlan> WindowShufflePlan(const StreamPlan& upstream,
   nlohmann::json described = {
       {"rows", options.rows}, {"bytes", options.bytes}, {"seed", options.seed}};
   if (options.bucket_rows > 0) described["bucket_rows"] = options.bucket_rows;
+  if (options.most_steps > 0) described["most_steps"] = options.most_steps;
   StreamPlan plan;
-  plan.node = MakeNode(name, described, upstream);
+  auto node = MakeNode(name, described, upstream);
+  node->rules = kRules;
+  plan.node = std::move(node);
   plan.schema = upstream.schema;
   plan.make = [make = upstream.make,
                options](const StageContext& context) -> Result<std::unique_ptr<Stage>> {

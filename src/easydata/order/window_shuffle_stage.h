@@ -14,6 +14,10 @@ struct WindowShuffleOptions {
   /// edges depend on the stream alone, not on how it arrives.
   int64_t rows = 10000;
   int64_t bytes = int64_t{256} << 20;
+  /// A plan bounds its windows by so many steps of the consumer, too, or so many rows where it has
+  /// no steps: what a schedule upstream changes step by step comes out as it was meant. 0: it does
+  /// not.
+  int64_t most_steps = 0;
   uint64_t seed = 0;
   /// 0: rows are permuted one by one. Else so many rows of about one length make a bucket, and
   /// buckets are permuted (BucketOrder). Lengths are those of `input_ids` where it is a list, else

@@ -203,6 +203,37 @@ TEST(WindowShuffleStageTest, WindowEdgesDoNotDependOnHowRowsArrive) {
   EXPECT_EQ(Numbers(Contract(bytes, 103, 13)), numbers);
 }
 
+TEST(WindowShuffleStageTest, WindowsAreBoundedByTheConsumersSteps) {
+  WindowShuffleOptions options = Options(1000);
+  options.most_steps = 4;
+  const auto in_steps_of = [&](int64_t rows, int64_t lanes) {
+    StageContract contract = Contract(options, 103, 9);
+    contract.make = [make = contract.make, rows, lanes](StageContext context) {
+      if (rows > 0) context.demand.step_rows = {{0, rows}};
+      context.lanes = lanes;
+      return make(context);
+    };
+    return contract;
+  };
+  const StageContract by_five = in_steps_of(5, 1);
+  CheckStageContract(by_five);
+  EXPECT_EQ(Numbers(by_five), Numbers(Contract(Options(20), 103, 9)));
+  EXPECT_EQ(Numbers(in_steps_of(10, 2)), Numbers(by_five));
+  EXPECT_EQ(Numbers(in_steps_of(0, 1)), Numbers(Contract(Options(4), 103, 9)));
+  EXPECT_EQ(Numbers(in_steps_of(1000, 1)), Numbers(Contract(Options(1000), 103, 9)));
+
+  // A window that was begun with another bound keeps it.
+  auto stage = by_five.make({}).ValueOrDie();
+  ASSERT_TRUE(stage->Next().ValueOrDie().has_value());
+  const nlohmann::json saved = stage->Save().ToJson();
+  auto unbounded = Contract(Options(1000), 103, 9).make({}).ValueOrDie();
+  ASSERT_TRUE(unbounded->Restore(saved).ok());
+  const auto expected = stage->Next().ValueOrDie();
+  const auto given = unbounded->Next().ValueOrDie();
+  ASSERT_TRUE(expected.has_value() && given.has_value());
+  EXPECT_TRUE(given->rows->Slice(0, 7)->Equals(*expected->rows->Slice(0, 7)));
+}
+
 TEST(WindowShuffleStageTest, D32EveryEpochHasItsOwnOrder) {
   EXPECT_NE(Numbers(Contract(Options(50), 50, 9, 0)), Numbers(Contract(Options(50), 50, 9, 1)));
   EXPECT_EQ(Numbers(Contract(Options(50), 50, 9, 1)), Numbers(Contract(Options(50), 50, 9, 1)));

@@ -72,6 +72,7 @@ Result<StreamPlan> PackedPlan(const StreamPlan& upstream, const PackedOptions& o
     shuffle.rows = options.shuffle_buffer_factor * kRowsPerFactor;
     shuffle.seed = options.seed;
     shuffle.in_steps = true;
+    shuffle.most_steps = options.most_steps;
     ARROW_ASSIGN_OR_RAISE(plan, order::WindowShufflePlan(plan, shuffle, "pack.shuffle"));
   }
   return options.balance_groups > 1 ? pack::BalancePlan(plan, options.balance_groups) : plan;

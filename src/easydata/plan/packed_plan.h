@@ -16,6 +16,8 @@ struct PackedOptions {
   int64_t shuffle_buffer_factor = 10;
   uint64_t seed = 0;
   int64_t balance_groups = 1;
+  /// WindowShuffleOptions::most_steps; follows from the schedule upstream.
+  int64_t most_steps = 0;
 
   static constexpr const char* kName = "PackedOptions";
   static constexpr const char* kDoc = "The options of easydata.PackedShardedSource.";

@@ -87,6 +87,18 @@ Result<int64_t> OutputFolder::UnfinishedShards(
   return progress.has_value() ? static_cast<int64_t>(progress->shards.size()) : 0;
 }
 
+nlohmann::json OutputFolder::Described(const std::string& path,
+                                       const std::shared_ptr<const storage::Storage>& storage) {
+  // Open() says what is wrong where something is.
+  const auto store = storage::OpenOutputStore(path, storage);
+  if (!store.ok()) return nullptr;
+  const auto progress = ReadProgress(**store, kProgress);
+  if (progress.ok() && progress->has_value()) return (*progress)->identity;
+  const auto metadata = ReadOutputMetadata(**store);
+  if (metadata.ok() && metadata->has_value()) return (*metadata)->values;
+  return nullptr;
+}
+
 std::string OutputFolder::WrittenName(const std::string& shard) const {
   return progress_.staged ? WorkName(shard) : shard;
 }

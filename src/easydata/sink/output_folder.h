@@ -61,6 +61,11 @@ class OutputFolder {
   static Result<int64_t> UnfinishedShards(const std::string& path,
                                           const std::shared_ptr<const storage::Storage>& storage);
 
+  /// What the output that is there says of itself: the identity of its job where it is unfinished,
+  /// else its metadata. Null where there is none, or it is damaged.
+  static nlohmann::json Described(const std::string& path,
+                                  const std::shared_ptr<const storage::Storage>& storage);
+
   /// Leaves an unfinished output in a state to resume from, or nothing where it cannot be resumed.
   ~OutputFolder();
 

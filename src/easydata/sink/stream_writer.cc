@@ -21,6 +21,7 @@ namespace easydata::sink {
 namespace {
 
 constexpr int64_t kRowsDealt = 1024;
+constexpr const char kTemplateDate[] = "template_date";
 
 struct Encoded {
   EncodedGroup group;
@@ -207,6 +208,13 @@ OutputJob StreamWriter::Job() const {
   return job;
 }
 
+std::string StreamWriter::KeptTemplateDate(const std::string& path,
+                                           const std::shared_ptr<const storage::Storage>& storage) {
+  const nlohmann::json described = OutputFolder::Described(path, storage);
+  const auto found = described.find(kTemplateDate);
+  return found == described.end() || !found->is_string() ? "" : found->get<std::string>();
+}
+
 Result<bool> StreamWriter::IsFinished() const { return OutputFolder::IsFinished(Job()); }
 
 Status StreamWriter::CheckInputs(const StreamPlan& plan) const {
@@ -238,6 +246,12 @@ nlohmann::json StreamWriter::Identity() const {
   identity["group_rows"] = wiring_.row_groups.rows;
   identity["group_bytes"] = wiring_.row_groups.bytes;
   identity["sample_rows"] = wiring_.sample_rows;
+  if (!wiring_.template_date.empty()) identity[kTemplateDate] = wiring_.template_date;
+  if (plan_.facts().counts_steps) {
+    for (const auto& [step, rows] : wiring_.step_rows) {
+      identity["steps"].push_back({step, rows});
+    }
+  }
   return identity;
 }
 
@@ -303,7 +317,9 @@ nlohmann::json StreamWriter::Metadata(const WriteResult& result,
                              {"dropped_tokens", result.dropped.tokens},
                              {"dropped_at", result.dropped.addresses},
                              {"shards", std::move(shards)}};
+  if (!result.mix_end.is_null()) metadata["mix_end"] = result.mix_end;
   if (!options_.encode.empty()) metadata["encode"] = options_.encode;
+  if (!wiring_.template_date.empty()) metadata[kTemplateDate] = wiring_.template_date;
   return metadata;
 }
 
@@ -336,10 +352,13 @@ Result<WriteResult> StreamWriter::Run() {
   ARROW_ASSIGN_OR_RAISE(OutputFolder * folder, OpenFolder(&work));
   if (!folder->completed().is_null()) {
     auto dropped = DroppedFromJson(folder->completed());
-    return ResultOf(*folder, dropped.ok() ? std::move(*dropped) : DropTotals());
+    WriteResult result = ResultOf(*folder, dropped.ok() ? std::move(*dropped) : DropTotals());
+    result.mix_end = folder->completed().value("mix_end", nlohmann::json());
+    return result;
   }
 
   work.context.pool = std::make_shared<exec::ThreadPool>(options_.num_threads);
+  if (plan_.facts().counts_steps) work.context.demand.step_rows = wiring_.step_rows;
   ARROW_ASSIGN_OR_RAISE(work.stage, plan_.make(work.context));
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -379,6 +398,7 @@ Result<WriteResult> StreamWriter::Run() {
   }
   ARROW_RETURN_NOT_OK(options_.num_shards.has_value() ? WriteByCount(&work) : WriteBySize(&work));
   WriteResult result = ResultOf(*folder, work.reader->dropped());
+  if (const auto end = work.stage->stats().mix_end; end != nullptr) result.mix_end = end->ToJson();
   ARROW_RETURN_NOT_OK(folder->Finish(Metadata(result, *work.layout->schema())));
   return result;
 }

@@ -41,6 +41,12 @@ struct WriteWiring {
   nlohmann::json config = {};
   /// The tokenizers that are known, by fingerprint; the metadata describes those of the plan.
   std::map<std::string, KnownTokenizer> tokenizers = {};
+  /// What a schedule of the stream takes for its steps, as Demand::step_rows; empty: there are
+  /// none, and it counts examples.
+  std::vector<Demand::StepRows> step_rows = {};
+  /// The date that chat templates of the stream were given by nobody, but by the first run of the
+  /// job; "": there is none.
+  std::string template_date = {};
   /// Where row groups end; what options say of it goes before.
   RowGroupLimits row_groups = {};
 };
@@ -54,6 +60,8 @@ struct WriteResult {
   int64_t kept_shards = 0;
   /// Rows left out or cut on the way, and their tokens, over all runs of the job.
   DropTotals dropped;
+  /// MixEnd::ToJson() where the stream is a mix that ended, else null.
+  nlohmann::json mix_end;
 };
 
 /// What is written so far, with finished shards of an earlier run.
@@ -76,6 +84,10 @@ class StreamWriter {
   static Result<std::unique_ptr<StreamWriter>> Make(StreamPlan plan, WriteOptions options,
                                                     WriteWiring wiring = {});
   ~StreamWriter();
+
+  /// WriteWiring::template_date of the output in a folder, finished or not; "" where there is none.
+  static std::string KeptTemplateDate(const std::string& path,
+                                      const std::shared_ptr<const storage::Storage>& storage);
 
   /// Writes all of it; called once.
   Result<WriteResult> Run();

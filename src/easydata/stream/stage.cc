@@ -12,6 +12,7 @@ void StageStats::AddUpstream(const StageStats& upstream) {
   bytes_read += upstream.bytes_read;
   for (const auto& [stage, seconds] : upstream.wait_seconds) wait_seconds[stage] += seconds;
   for (const auto& [work, seconds] : upstream.busy_seconds) busy_seconds[work] += seconds;
+  if (upstream.mix_end != nullptr) mix_end = upstream.mix_end;
 }
 
 uint64_t StageContext::SeedOf(uint64_t seed) const {

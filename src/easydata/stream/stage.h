@@ -13,6 +13,7 @@
 #include "easydata/base/status.h"
 #include "easydata/stream/batch.h"
 #include "easydata/stream/cursor.h"
+#include "easydata/stream/mix_end.h"
 #include "easydata/stream/stage_context.h"
 
 namespace easydata {
@@ -28,6 +29,8 @@ struct StageStats {
   std::map<std::string, double> wait_seconds;
   /// Seconds of the worker threads, by what they did, added up over the threads.
   std::map<std::string, double> busy_seconds;
+  /// Where the stream is a mix that has ended, or is made of one: of the last pass that ended.
+  std::shared_ptr<const MixEnd> mix_end;
 
   /// Adds what a stage upstream has done; rows stay those of this stage.
   void AddUpstream(const StageStats& upstream);

@@ -57,6 +57,9 @@ inline constexpr config::Parameter kTemplateParameters[] = {
      "What the template may read besides, such as enable_thinking; a row's own field of this name "
      "goes before."},
     {"role_mapping", "Roles of more names that from/value messages have."},
+    {"template_date",
+     "What a template that asks for the date (strftime_now) is told, such as \"2026-11-27\"; unset: "
+     "the day of the first build, which saved states keep."},
 };
 inline constexpr config::Parameter kToolsParameter = {
     "tools", "Functions, or their JSON schemas, for chats that have no `tools` of their own."};

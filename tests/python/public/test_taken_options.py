@@ -18,12 +18,12 @@ TAKERS: list[tuple[Any, str, int]] = [
     (easydata.PackedShardedSource, "PackedOptions", 1),
     (easydata.MixedShardedSource, "MixOptions", 3),
     (easydata.AsyncDataLoader, "LoadOptions", 3),
-    (easydata.SFTPreprocessTransform, "SftOptions", 5),
-    (easydata.DPOPreprocessTransform, "PreferenceOptions", 5),
-    (easydata.KTOPreprocessTransform, "UnpairedOptions", 6),
-    (easydata.BCOPreprocessTransform, "UnpairedOptions", 6),
-    (easydata.GRPOPreprocessTransform, "PromptOptions", 5),
-    (easydata.RewardPreprocessTransform, "RewardOptions", 4),
+    (easydata.SFTPreprocessTransform, "SftOptions", 6),
+    (easydata.DPOPreprocessTransform, "PreferenceOptions", 6),
+    (easydata.KTOPreprocessTransform, "UnpairedOptions", 7),
+    (easydata.BCOPreprocessTransform, "UnpairedOptions", 7),
+    (easydata.GRPOPreprocessTransform, "PromptOptions", 6),
+    (easydata.RewardPreprocessTransform, "RewardOptions", 5),
     (EmbeddingPreprocessTransform, "EmbeddingOptions", 1),
 ]
 

@@ -108,7 +108,7 @@ def test_files_of_this_machine_may_be_lost_too(tmp_path: Path) -> None:
 
 def test_a_quarantine_needs_its_file(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").touch()
-    with pytest.raises(ValueError, match="quarantine_path:? is required with on_missing"):
+    with pytest.raises(ValueError, match=r"quarantine_path:? is required with on_missing"):
         create_source(DatasetConfig(str(tmp_path / "x.jsonl"), on_missing="quarantine"))
 
 

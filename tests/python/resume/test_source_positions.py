@@ -422,7 +422,9 @@ def expanded(source: Any) -> Any:
 LEAVE_OUT: dict[str, Callable[[Any], Any]] = {
     "bad rows": same,
     "bad rows and a filter": lambda source: source.filter(is_kept),
-    "bad rows and a map": lambda source: source.map(lambda row: row if is_kept(row) else None),
+    "bad rows and a map": lambda source: source.transform(
+        lambda row: row if is_kept(row) else None
+    ),
     "bad rows and a limit": lambda source: LimitedShardedSource(source.filter(is_kept), 2000),
     "bad rows, others twice": expanded,
     "shuffled blocks": lambda source: source.filter(is_kept).shuffle("blocks", 3),

@@ -220,5 +220,5 @@ def test_rows_of_ids_stay() -> None:
 def test_options_of_the_other_layout_are_refused() -> None:
     with pytest.raises(ValueError, match='max_prompt_length is for layout="easydel"'):
         DPOPreprocessTransform(tokenizer(), 5, layout="trl")
-    with pytest.raises(ValueError, match="has max_prompt_length and max_completion_length$"):
+    with pytest.raises(ValueError, match=r"has max_prompt_length and max_completion_length$"):
         KTOPreprocessTransform(tokenizer(), max_length=5)

@@ -56,6 +56,28 @@ def test_what_is_odd_is_said(row: Any, options: Any, warning: str) -> None:
     assert any(warning in each for each in said), said
 
 
+@pytest.mark.parametrize("layout", ["easydel", "trl"])
+def test_ids_of_0_are_tokens(layout: str) -> None:
+    made = tokenizer()
+    zero = made.decode([0])
+    (first,) = made.encode(zero, add_special_tokens=False).tolist()
+    assert first == 0, "the tokenizer of this test has a plain token 0"
+    row = {"prompt": "Say it.", "chosen": f"a{zero}b{zero}", "rejected": zero * 3}
+    lengths = (64, 64) if layout == "easydel" else ()
+    transform = DPOPreprocessTransform(made, *lengths, layout=layout)
+    explained = transform.explain(row).examples
+    by_column = {each.column: each for each in explained}
+    example = transform(row)
+    assert example is not None
+    for side in ("chosen", "rejected"):
+        column = f"{side}_ids" if layout == "trl" else f"{side}_input_ids"
+        shown = "".join(text for text, _ in by_column[column].parts)
+        assert row[side] in shown
+        mask = example.get(f"{side}_attention_mask")
+        ids = example[column]
+        assert by_column[column].tokens == (len(ids) if mask is None else sum(mask))
+
+
 def test_bos_twice_is_said() -> None:
     splits = tokenizer("splits")
     template = "{{ bos_token }}{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"
