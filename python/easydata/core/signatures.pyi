@@ -74,7 +74,9 @@ class DPOPreprocessTransformSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
@@ -93,7 +95,9 @@ class DPOPreprocessTransformSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
@@ -147,7 +151,9 @@ class EmbeddingPreprocessTransformSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
     ) -> None:
         """Checks what is given, and keeps it.
 
@@ -160,7 +166,9 @@ class EmbeddingPreprocessTransformSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
         """
 
 class FirstFitPackerSignature(TakesOptions):
@@ -196,7 +204,9 @@ class GRPOPreprocessTransformSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
@@ -211,7 +221,9 @@ class GRPOPreprocessTransformSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
@@ -345,7 +357,9 @@ class RewardPreprocessTransformSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
@@ -359,7 +373,9 @@ class RewardPreprocessTransformSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
@@ -385,7 +401,9 @@ class SFTPreprocessTransformSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
@@ -409,7 +427,9 @@ class SFTPreprocessTransformSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
@@ -430,7 +450,9 @@ class UnpairedSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
@@ -449,7 +471,9 @@ class UnpairedSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.

@@ -74,12 +74,14 @@ class TemplateEngine:
         return compile_template(self.source).render(**variables)
 
     def trace(
-        self, variables: dict[str, Any]
+        self, variables: dict[str, Any], *, fields: bool = False
     ) -> tuple[str, list[tuple[str, int | None, int, int]]]:
         """Renders a text, and says what its stretches come from.
 
         Args:
             variables: what the template reads. Messages are the dicts in the list `messages`.
+            fields: whether marks of kind "text" have the names of the message's fields as their
+                kind: "content", "reasoning_content", "tool_calls", or several, joined by "+".
 
         Returns:
             The text, and marks in the order in which they end: (kind, number of the message, first
@@ -95,10 +97,10 @@ class TemplateEngine:
         """
         if self.native is not None:
             try:
-                return self.native.trace(variables)
+                return self.native.trace(variables, fields=fields)
             except NotImplementedError:
                 pass
-        return self._traced.trace(variables)
+        return self._traced.trace(variables, fields=fields)
 
     @property
     def has_generation(self) -> bool:
