@@ -302,14 +302,14 @@ def _with_marks(value: Any, plane: int, number: int, field: int) -> Any:
         return [_with_marks(item, plane, number, field) for item in value]
     if isinstance(value, dict):
         return {
-            name: item if name in _TOLD else _with_marks(item, plane, number, field)
+            name: item if name in _TOLD[field] else _with_marks(item, plane, number, field)
             for name, item in value.items()
         }
     return value
 
 
-# What parts of a message have for templates to test, not to print.
-_TOLD = ("type", "name", "id")
+# What parts of a message, of each of _FIELDS, have for templates to test, not to print.
+_TOLD = (("type", "name", "id"), ("type", "name", "id"), ("type", "id"))
 
 
 def _around_words(text: str, begin: str, end: str) -> Iterator[str]:

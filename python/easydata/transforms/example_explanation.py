@@ -122,7 +122,7 @@ def explain(transform: Any, row: dict[str, Any]) -> Explanation:
     if errors:
         # Without what the template leaves out there is no example, but there is a text to see.
         return Explanation(
-            [_left_out(transform, text) for text in texts], [f"error: {errors[0]}"]
+            [_untrained(transform, text) for text in texts], [f"error: {errors[0]}"]
         )
     made, dropped = transform._examples_of(row)
     warnings = [_said(reason, tokens) for reason, _, tokens in dropped]
@@ -131,14 +131,12 @@ def explain(transform: Any, row: dict[str, Any]) -> Explanation:
         text = texts[number] if len(texts) == len(made) else None
         examples += _sides(transform, example, text)
     if not made:
-        for text, _, _ in texts:
-            ids = transform.tokenizer.encode(text, add_special_tokens=False)
-            examples.append(ExplainedExample("text", [(text, False)], len(ids), 0))
+        examples += [_untrained(transform, text) for text in texts]
     return Explanation(examples, warnings)
 
 
-def _left_out(transform: Any, text: _Text) -> ExplainedExample:
-    """A chat of which the template leaves something out."""
+def _untrained(transform: Any, text: _Text) -> ExplainedExample:
+    """A text of which there is no example."""
     ids = transform.tokenizer.encode(text[0], add_special_tokens=False).tolist()
     turns = _turns(transform, ids, [False] * len(ids), text)
     return ExplainedExample("text", [(text[0], False)], len(ids), 0, turns)

@@ -162,9 +162,6 @@ class Search {
       const Value* value = field.source == source ? FindKey(message, field.name) : nullptr;
       if (value == nullptr || !HasText(*value)) continue;
       if (IsInUnmarked([&](std::string_view text) { return HasTextIn(*value, text); })) return true;
-      // Jinja2's marks leave out names, which a call may have alone.
-      const bool is_call = source == Value::kCalls && !rendered_.knows_tools;
-      if (is_call && HasTextIn(*value, rendered_.text)) return true;
     }
     return false;
   }
