@@ -1,7 +1,10 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <atomic>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,12 +12,16 @@
 
 #include "bindings.h"
 #include "bound_plan.h"
+#include "easydata/chat/claimed_messages.h"
+#include "easydata/exec/notice.h"
 #include "easydata/jinja/template.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/transform/render_messages.h"
 #include "jinja_template.h"
 #include "operators/bound_type.h"
 #include "operators/callable_op.h"
+#include "operators/lending.h"
+#include "operators/python_chat_renderer.h"
 #include "operators/python_messages.h"
 
 namespace easydata {
@@ -119,7 +126,7 @@ class BoundTemplate {
       for (const auto [name, object] : given) {
         Value value = TemplateValue(object, &renderer->arena());
         if (messages && TextView(name) == *messages) {
-          value = jinja::MarkMessages(value, {}, &renderer->arena());
+          value = jinja::MarkMessages(value, chat::kSaidFields, &renderer->arena(), Value::kOther);
         }
         variables.push_back({TextView(name), value});
       }
@@ -173,17 +180,77 @@ const char* MarkName(jinja::Mark::Kind kind) {
   return "";
 }
 
+/// The fields of a message that a stretch is of: "content+tool_calls"; "text" where that is all.
+std::string FieldsOf(const jinja::Mark& mark) {
+  std::string fields;
+  uint8_t named = 0;
+  for (const jinja::SourceField& field : chat::kSaidFields) {
+    if ((mark.sources & field.source & ~named) == 0) continue;
+    named |= field.source;
+    fields += (fields.empty() ? "" : "+") + std::string(field.name);
+  }
+  if (!fields.empty()) return fields;
+  return mark.sources == 0 ? "text" : "other";
+}
+
 nb::object Trace(const BoundTemplate& self, nb::dict variables, std::string_view messages,
-                 std::optional<double> now) {
+                 std::optional<double> now, bool fields) {
   Renderer& renderer = OwnRenderer();
   self.Render(variables, messages, now, &renderer);
   nb::list marks;
   for (const jinja::Mark& mark : renderer.marks()) {
     const bool is_known = mark.message != jinja::Mark::kUnknown;
-    marks.append(nb::make_tuple(MarkName(mark.kind), is_known ? nb::cast(mark.message) : nb::none(),
+    const bool has_fields = fields && mark.kind == jinja::Mark::Kind::kText;
+    const std::string name = has_fields ? FieldsOf(mark) : MarkName(mark.kind);
+    marks.append(nb::make_tuple(name, is_known ? nb::cast(mark.message) : nb::none(),
                                 mark.begin, mark.end));
   }
   return nb::make_tuple(TextOf(renderer.text()), marks);
+}
+
+chat::RoleMapping RolesFrom(const nb::dict& roles) {
+  chat::RoleMapping mapping;
+  for (const auto [key, role] : roles) {
+    mapping[nb::cast<std::string>(key)] = nb::cast<std::string>(role);
+  }
+  return mapping;
+}
+
+/// `_native.ConversationRenderer`.
+struct PyConversationRenderer {
+  ConversationRendering how;
+  Borrowed render;
+  Owned owned;
+  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);
+};
+
+void MakeConversationRenderer(PyConversationRenderer* self, nb::object render,
+                              std::optional<nb::dict> roles, const nb::dict& names,
+                              std::vector<std::string> own_roles, bool drops_reasoning) {
+  Owned owned;
+  Borrowed borrowed = owned.Lend(std::move(render));
+  std::sort(own_roles.begin(), own_roles.end());
+  ConversationRendering how = {.roles = RolesFrom(roles.has_value() ? *roles : names),
+                               .has_roles = roles.has_value(),
+                               .own_roles = std::move(own_roles),
+                               .habits = std::make_shared<const chat::TemplateHabits>(
+                                   std::make_shared<PythonChatRenderer>(borrowed, false)),
+                               .drops_reasoning = drops_reasoning};
+  new (self) PyConversationRenderer{std::move(how), std::move(borrowed), std::move(owned)};
+}
+
+nb::str RenderConversation(const PyConversationRenderer& self, nb::handle value,
+                           std::string_view field, nb::handle tools, nb::callable decoded) {
+  const nb::object render = self.render.Get();
+  if (!render.is_valid()) Check(Borrowed::Gone());
+  std::string strange;
+  nb::str text = RenderPythonConversation(self.how, render, value, field, tools,
+                                          std::move(decoded), &strange);
+  if (!strange.empty() && !self.told->exchange(true)) {
+    const nb::gil_scoped_release released;
+    exec::Notify(chat::StrangeRoleNotice(strange));
+  }
+  return text;
 }
 
 /// The step that renders conversations; rows that are not as usual go to `callable`.
@@ -192,7 +259,8 @@ BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
                      const std::string& text, bool keeps_rows, bool has_identity,
                      const std::string& messages, const std::string& output,
                      nb::typed<nb::dict, std::string, std::string> roles,
-                     const std::string& variables, bool refuses) {
+                     std::vector<std::string> own_roles, const std::string& variables,
+                     bool refuses) {
   Owned owned;
   TransformStep step({owned.Lend(std::move(callable)), false, refuses}, name, text);
   step.keeps_rows = keeps_rows;
@@ -203,9 +271,9 @@ BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
   transform::RenderMessagesOptions options;
   options.messages = messages;
   options.text = output;
-  for (const auto [key, role] : roles) {
-    options.roles[nb::cast<std::string>(key)] = nb::cast<std::string>(role);
-  }
+  options.roles = RolesFrom(roles);
+  std::sort(own_roles.begin(), own_roles.end());
+  options.own_roles = std::move(own_roles);
   const auto renderer = chat::NativeChatRenderer(plain->shared(), with_tools->shared(),
                                                  Unwrap(chat::ChatVariables::Read(variables)));
   step.make_natively = [options, renderer, called = step.called, name, text, keeps_rows,
@@ -254,10 +322,22 @@ void BindChat(nb::module_& m) {
                 "list[dict[str, typing.Any]]"),
         "Messages as templates see them: no keys without a value, what a model thought under all "
         "of its names.");
+  BindOwner<PyConversationRenderer>(
+      m, "ConversationRenderer",
+      "Renders conversations of Python's, whose text must come out.")
+      .def("__init__", &MakeConversationRenderer, nb::arg("render"), nb::kw_only(),
+           nb::arg("roles").none(), nb::arg("names"), nb::arg("own_roles"),
+           nb::arg("drops_reasoning") = false)
+      .def("render", &RenderConversation, nb::arg("value").none(), nb::arg("field"),
+           nb::arg("tools").none(), nb::arg("decoded"),
+           nb::sig("def render(self, value: object, field: str, tools: object | None, decoded: "
+                   "collections.abc.Callable[[typing.Any], typing.Any]) -> str"),
+           "The text of the messages that a row holds in `field`, as read_conversation() reads "
+           "them.");
   m.def("render_step", &RenderStep, nb::arg("callable"), nb::arg("plain").none(),
         nb::arg("with_tools").none(), nb::kw_only(), nb::arg("name"), nb::arg("text"),
         nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("messages"), nb::arg("output"),
-        nb::arg("roles"), nb::arg("variables"), nb::arg("refuses"),
+        nb::arg("roles"), nb::arg("own_roles"), nb::arg("variables"), nb::arg("refuses"),
         "The step that renders the conversations in column `messages` into column `output`, by "
         "template `with_tools` where the row has tools. `variables` are JSON. `callable` does the "
         "same to a row: those that are not as they should be, or beyond the native engine, are "
@@ -295,13 +375,15 @@ void BindChat(nb::module_& m) {
            "where the engine cannot tell; OverflowError where it takes hundreds of times what such "
            "chats take: Jinja2, which has no bounds, is not to be asked then.")
       .def("trace", &Trace, nb::arg("variables"), nb::kw_only(), nb::arg("messages") = "messages",
-           nb::arg("now") = nb::none(),
+           nb::arg("now") = nb::none(), nb::arg("fields") = false,
            nb::sig(
                "def trace(self, variables: dict[str, object], *, messages: str = 'messages', "
-               "now: float | None = None) -> tuple[str, list[tuple[str, int | None, int, int]]]"),
+               "now: float | None = None, fields: bool = False) -> "
+               "tuple[str, list[tuple[str, int | None, int, int]]]"),
            "Renders a text, and says what its stretches come from: (kind, number of the message, "
            "first byte, end), where kind is \"message\" (printed while a loop was there), "
-           "\"generation\" (by a generation block) or \"text\" (a text of that message).");
+           "\"generation\" (by a generation block) or \"text\" (a text of that message; with "
+           "`fields` the names of its fields, joined by +, or \"other\").");
 }
 
 }  // namespace easydata

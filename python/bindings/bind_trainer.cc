@@ -15,7 +15,6 @@
 #include "bound_plan.h"
 #include "cut_report.h"
 #include "easydata/chat/chat_renderer.h"
-#include "easydata/jinja/python_text.h"
 #include "easydata/json/json_column.h"
 #include "easydata/plan/example_plan.h"
 #include "easydata/stream/map_stage.h"
@@ -25,6 +24,7 @@
 #include "operators/bound_type.h"
 #include "operators/call_borrowed.h"
 #include "operators/engine_gil.h"
+#include "operators/python_chat_renderer.h"
 #include "operators/refused_rows.h"
 #include "operators/rows.h"
 
@@ -33,65 +33,6 @@ namespace {
 
 using trainer::ExampleContext;
 using trainer::ExampleMaker;
-
-nb::object JsonToPythonOrNone(const jinja::Value& value) {
-  if (value.Is(jinja::ValueKind::kNone)) return nb::none();
-  std::string text;
-  jinja::AppendJson(value, {}, &text);
-  return JsonTextToPython(text);
-}
-
-/// Renders by calling Python: render(messages, tools, options, add_generation_prompt, trace) gives
-/// the text, its marks [(kind, message, begin, end)] or None, and whether texts are marked.
-class PythonChatRenderer final : public chat::ChatRenderer {
- public:
-  PythonChatRenderer(Borrowed render, bool has_generation)
-      : render_(std::move(render)), has_generation_(has_generation) {}
-
-  bool has_generation(bool with_tools) const override { return has_generation_; }
-
-  Status Render(const chat::ChatRequest& request, chat::RenderedChat* out) const override {
-    EngineGil gil;
-    if (!gil.held()) return EngineGil::Ending();
-    const nb::object render = render_.Get();
-    if (!render.is_valid()) return Borrowed::Gone();
-    try {
-      const nb::object made = CallPython([&] {
-        return render(JsonToPythonOrNone(request.messages), JsonToPythonOrNone(request.tools),
-                      JsonToPythonOrNone(request.options), request.add_generation_prompt,
-                      request.trace);
-      });
-      const auto parts = nb::cast<nb::tuple>(made);
-      out->text = nb::cast<std::string>(parts[0]);
-      out->marks.clear();
-      out->has_text_marks = nb::cast<bool>(parts[2]);
-      for (const nb::handle each : parts[1]) {
-        const auto mark = nb::cast<nb::tuple>(each);
-        const auto kind = nb::cast<std::string>(mark[0]);
-        jinja::Mark read;
-        read.kind = kind == "message"      ? jinja::Mark::Kind::kMessage
-                    : kind == "generation" ? jinja::Mark::Kind::kGeneration
-                                           : jinja::Mark::Kind::kText;
-        read.message = mark[1].is_none() ? jinja::Mark::kUnknown : nb::cast<uint32_t>(mark[1]);
-        read.begin = nb::cast<size_t>(mark[2]);
-        read.end = nb::cast<size_t>(mark[3]);
-        out->marks.push_back(read);
-      }
-      return Status::OK();
-    } catch (nb::python_error& error) {
-      if (error.matches(PyExc_ValueError) || error.matches(PyExc_TypeError)) {
-        return Status::Invalid(nb::cast<std::string>(nb::str(error.value())));
-      }
-      return render_.Error(error);
-    } catch (const nb::cast_error&) {
-      return Status::Invalid("the renderer gave something else than text and marks");
-    }
-  }
-
- private:
-  const Borrowed render_;
-  const bool has_generation_;
-};
 
 /// Asks Python which bytes of a text its ids cover: ask(text, ids) gives where each ends.
 auto AskForEnds(Borrowed borrowed) {
@@ -125,7 +66,8 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
                  std::optional<int32_t> empty_id, bool finds_spans, nb::object ask,
                  std::vector<int32_t> special, nb::object plain, nb::object with_tools,
                  const std::string& variables, nb::object render, bool has_generation,
-                 nb::typed<nb::dict, std::string, std::string> roles, const std::string& given,
+                 nb::typed<nb::dict, std::string, std::string> roles,
+                 std::vector<std::string> own_roles, const std::string& given,
                  const std::string& frame) {
   auto context = std::make_shared<ExampleContext>();
   Owned owned;
@@ -154,6 +96,11 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
   for (const auto [key, role] : roles) {
     context->roles[nb::cast<std::string>(key)] = nb::cast<std::string>(role);
   }
+  std::sort(own_roles.begin(), own_roles.end());
+  context->own_roles = std::move(own_roles);
+  if (context->renderer != nullptr) {
+    context->habits = std::make_shared<const chat::TemplateHabits>(context->renderer);
+  }
   context->given = Unwrap(chat::ChatVariables::Read(given));
   new (self) PyExampleContext{std::move(context), std::move(owned)};
 }
@@ -167,12 +114,11 @@ struct PyExampleMaker {
 BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const std::string& name,
                        const std::string& text, bool keeps_rows, bool has_identity,
                        const std::string& template_hash, std::vector<std::string> keep,
-                       bool parse_arguments, bool refuses, const std::string& quarantine_path,
+                       bool refuses, const std::string& quarantine_path,
                        bool reads_all, nb::object report, nb::object warn,
                        nb::object check_first_row) {
   trainer::ExampleOpOptions options;
   options.keep = keep;
-  options.parse_arguments = parse_arguments;
   if (refuses) {
     options.refused_column = RefusedField();
     options.refuse = [](const Batch& batch, int64_t row,
@@ -215,6 +161,7 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
           const StreamPlan& upstream, const Columns& output) -> Result<std::optional<StreamPlan>> {
     StreamPlan plan = plan::ExamplePlan(upstream, maker, context, options, template_hash, tell);
     if (refuses) plan = TakeRefusedOut(std::move(plan), quarantine_path, warn);
+    plan = plan::WithoutExamplesAnError(std::move(plan));
     if (!output.has_value()) return plan;
     return MapPlan(plan, transform::ConformColumns(*output, columns));
   };
@@ -231,7 +178,7 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
 }
 
 /// The examples of one row of Python's, and what was left out or cut of it.
-nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row, bool parse_arguments) {
+nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row) {
   std::string text;
   Check(JsonTextOf(row, &text));
   Batch batch;
@@ -242,7 +189,6 @@ nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row, bool parse_arg
   static const auto shard = std::make_shared<const ShardRef>(ShardRef{"", "row"});
   batch.addresses = Addresses(shard, 0, 1);
   trainer::ExampleOpOptions options;
-  options.parse_arguments = parse_arguments;
   options.errors_have_addresses = false;
   const auto op = trainer::ExampleOp(maker.maker, maker.context, std::move(options));
   auto made = [&] {
@@ -257,21 +203,21 @@ nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row, bool parse_arg
   return nb::make_tuple(RowsToPython(examples), dropped);
 }
 
-/// The texts of a row's examples: [(text, [(role, begin, end)])], in bytes.
-nb::list ExplainRow(const PyExampleMaker& maker, nb::handle row, bool parse_arguments) {
+/// The texts of a row's examples: [(text, [(role, begin, end, left_out)], error)], in bytes.
+nb::list ExplainRow(const PyExampleMaker& maker, nb::handle row) {
   std::string text;
   Check(JsonTextOf(row, &text));
   auto explained = [&] {
     WithoutGil released;
-    return trainer::ExplainRow(*maker.maker, *maker.context, text, parse_arguments);
+    return trainer::ExplainRow(*maker.maker, *maker.context, text);
   }();
   nb::list out;
   for (const trainer::ExplainedText& each : Unwrap(std::move(explained))) {
     nb::list turns;
     for (const auto& turn : each.turns) {
-      turns.append(nb::make_tuple(turn.role, turn.begin, turn.end));
+      turns.append(nb::make_tuple(turn.role, turn.begin, turn.end, turn.left_out));
     }
-    out.append(nb::make_tuple(each.text, turns));
+    out.append(nb::make_tuple(each.text, turns, each.error));
   }
   return out;
 }
@@ -284,10 +230,7 @@ void BindMaker(nb::module_& m, const char* function, Make make, const char* doc)
           [](const O& self) {
             return self.example.keep_columns.value_or(std::vector<std::string>());
           },
-          "Columns to keep.")
-      .def_prop_ro(
-          "parse_arguments", [](const O& self) { return self.example.parse_arguments; },
-          "Whether arguments of tool calls are parsed.");
+          "Columns to keep.");
   m.def(
       function,
       [make](const PyExampleContext& context, const O& options) {
@@ -309,7 +252,7 @@ void BindTrainer(nb::module_& m) {
            nb::arg("pad_left"), nb::arg("empty_id").none(), nb::arg("finds_spans"), nb::arg("ask"),
            nb::arg("special"), nb::arg("plain").none(), nb::arg("with_tools").none(),
            nb::arg("variables"), nb::arg("render").none(), nb::arg("has_generation"),
-           nb::arg("roles"), nb::arg("given"), nb::arg("frame"));
+           nb::arg("roles"), nb::arg("own_roles"), nb::arg("given"), nb::arg("frame"));
   BindOwner<PyExampleMaker>(m, "ExampleMaker", "Makes the examples of one kind of trainer.")
       .def_prop_ro("name", [](const PyExampleMaker& self) { return self.maker->name(); })
       .def_prop_ro(
@@ -323,16 +266,16 @@ void BindTrainer(nb::module_& m) {
             return names;
           },
           "The columns that are made.")
-      .def("examples_of", &ExamplesOf, nb::arg("row"), nb::kw_only(), nb::arg("parse_arguments"),
-           nb::sig("def examples_of(self, row: object, *, parse_arguments: bool) -> "
+      .def("examples_of", &ExamplesOf, nb::arg("row"),
+           nb::sig("def examples_of(self, row: object) -> "
                    "tuple[list[dict[str, Any]], list[tuple[str, int, int]]]"),
            "The examples of one row, and what was left out or cut of them: (reason, rows, "
            "tokens).")
-      .def("explain", &ExplainRow, nb::arg("row"), nb::kw_only(), nb::arg("parse_arguments"),
-           nb::sig("def explain(self, row: object, *, parse_arguments: bool) -> "
-                   "list[tuple[str, list[tuple[str, int, int]]]]"),
+      .def("explain", &ExplainRow, nb::arg("row"),
+           nb::sig("def explain(self, row: object) -> "
+                   "list[tuple[str, list[tuple[str, int, int, str]], str]]"),
            "The texts that the examples of one row are made of, with their messages: (role, first "
-           "byte, end).")
+           "byte, end, what the template leaves out), and why none can be made.")
       .def(
           "token_ends",
           [](const PyExampleMaker& self, const std::string& text, std::vector<int32_t> ids) {
@@ -375,7 +318,7 @@ void BindTrainer(nb::module_& m) {
   m.def(
       "examples_step", &ExamplesStep, nb::arg("callable"), nb::arg("maker"), nb::kw_only(),
       nb::arg("name"), nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"),
-      nb::arg("template_hash"), nb::arg("keep"), nb::arg("parse_arguments"), nb::arg("refuses"),
+      nb::arg("template_hash"), nb::arg("keep"), nb::arg("refuses"),
       nb::arg("quarantine_path"), nb::arg("reads_all"), nb::arg("report"), nb::arg("warn"),
       nb::arg("check_first_row"),
       "The step that makes examples of rows. Where it `refuses`, rows in error are left out, told "

@@ -430,7 +430,17 @@ def template_messages(messages: list[Any]) -> list[dict[str, Any]]:
     Messages as templates see them: no keys without a value, what a model thought under all of its names.
     """
 
-def render_step(callable: object, plain: JinjaTemplate | None, with_tools: JinjaTemplate | None, *, name: str, text: str, keeps_rows: bool, has_identity: bool, messages: str, output: str, roles: dict[str, str], variables: str, refuses: bool) -> Step:
+class ConversationRenderer:
+    """Renders conversations of Python's, whose text must come out."""
+
+    def __init__(self, render: object, *, roles: dict | None, names: dict, own_roles: Sequence[str], drops_reasoning: bool = False) -> None: ...
+
+    def render(self, value: object, field: str, tools: object | None, decoded: Callable[[Any], Any]) -> str:
+        """
+        The text of the messages that a row holds in `field`, as read_conversation() reads them.
+        """
+
+def render_step(callable: object, plain: JinjaTemplate | None, with_tools: JinjaTemplate | None, *, name: str, text: str, keeps_rows: bool, has_identity: bool, messages: str, output: str, roles: dict[str, str], own_roles: Sequence[str], variables: str, refuses: bool) -> Step:
     """
     The step that renders the conversations in column `messages` into column `output`, by template `with_tools` where the row has tools. `variables` are JSON. `callable` does the same to a row: those that are not as they should be, or beyond the native engine, are given to it, and all where there are no templates.
     """
@@ -461,9 +471,9 @@ class JinjaTemplate:
         The text for a short chat, None where the template refuses it. NotImplementedError where the engine cannot tell; OverflowError where it takes hundreds of times what such chats take: Jinja2, which has no bounds, is not to be asked then.
         """
 
-    def trace(self, variables: dict[str, object], *, messages: str = 'messages', now: float | None = None) -> tuple[str, list[tuple[str, int | None, int, int]]]:
+    def trace(self, variables: dict[str, object], *, messages: str = 'messages', now: float | None = None, fields: bool = False) -> tuple[str, list[tuple[str, int | None, int, int]]]:
         """
-        Renders a text, and says what its stretches come from: (kind, number of the message, first byte, end), where kind is "message" (printed while a loop was there), "generation" (by a generation block) or "text" (a text of that message).
+        Renders a text, and says what its stretches come from: (kind, number of the message, first byte, end), where kind is "message" (printed while a loop was there), "generation" (by a generation block) or "text" (a text of that message; with `fields` the names of its fields, joined by +, or "other").
         """
 
 def apply_column_op(stream: Stream, op: str, options: str) -> Stream:
@@ -479,7 +489,7 @@ def tokenize(stream: Stream, encoder: TextEncoder, report: Callable[[str, str, i
 class ExampleContext:
     """What examples are made with."""
 
-    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, finds_spans: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], given: str, frame: str) -> None: ...
+    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, finds_spans: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], own_roles: Sequence[str], given: str, frame: str) -> None: ...
 
 class ExampleMaker:
     """Makes the examples of one kind of trainer."""
@@ -495,14 +505,14 @@ class ExampleMaker:
     def columns(self) -> list[str]:
         """The columns that are made."""
 
-    def examples_of(self, row: object, *, parse_arguments: bool) -> tuple[list[dict[str, Any]], list[tuple[str, int, int]]]:
+    def examples_of(self, row: object) -> tuple[list[dict[str, Any]], list[tuple[str, int, int]]]:
         """
         The examples of one row, and what was left out or cut of them: (reason, rows, tokens).
         """
 
-    def explain(self, row: object, *, parse_arguments: bool) -> list[tuple[str, list[tuple[str, int, int]]]]:
+    def explain(self, row: object) -> list[tuple[str, list[tuple[str, int, int, str]], str]]:
         """
-        The texts that the examples of one row are made of, with their messages: (role, first byte, end).
+        The texts that the examples of one row are made of, with their messages: (role, first byte, end, what the template leaves out), and why none can be made.
         """
 
     def token_ends(self, text: str, ids: Sequence[int]) -> list[int]:
@@ -511,15 +521,11 @@ class ExampleMaker:
 class SftOptions:
     """The options of examples for supervised fine-tuning."""
 
-    def __init__(self, *, max_length: int | None = None, text_field: str = "text", messages_field: str = "messages", mask_prompt: bool = False, add_eos: bool = True, truncation: bool = True, truncation_mode: Literal["keep_start", "keep_end"] = "keep_start", labels: bool | None = None, completion_only_loss: bool | None = None, train_on: Literal["all", "last"] = "all", expand_turns: bool = False, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+    def __init__(self, *, max_length: int | None = None, text_field: str = "text", messages_field: str = "messages", mask_prompt: bool = False, add_eos: bool = True, truncation: bool = True, truncation_mode: Literal["keep_start", "keep_end"] = "keep_start", labels: bool | None = None, completion_only_loss: bool | None = None, train_on: Literal["all", "last"] = "all", expand_turns: bool = False, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool | None = None, reasoning: Literal["error", "drop"] = "error", empty_answers: Literal["error", "skip"] = "error") -> None: ...
 
     @property
     def keep_columns(self) -> list[str]:
         """Columns to keep."""
-
-    @property
-    def parse_arguments(self) -> bool:
-        """Whether arguments of tool calls are parsed."""
 
 def sft_examples(context: ExampleContext, options: SftOptions) -> ExampleMaker:
     """Examples for supervised fine-tuning."""
@@ -527,15 +533,11 @@ def sft_examples(context: ExampleContext, options: SftOptions) -> ExampleMaker:
 class PreferenceOptions:
     """The options of examples with a chosen and a rejected answer."""
 
-    def __init__(self, *, max_prompt_length: int | None = None, max_completion_length: int | None = None, add_special_tokens: bool = False, label_pad_token_id: int = -100, max_length: int | None = None, truncation_mode: Literal["keep_start", "keep_end"] = "keep_start", layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+    def __init__(self, *, max_prompt_length: int | None = None, max_completion_length: int | None = None, add_special_tokens: bool = False, label_pad_token_id: int = -100, max_length: int | None = None, truncation_mode: Literal["keep_start", "keep_end"] = "keep_start", layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool | None = None, reasoning: Literal["error", "drop"] = "error", empty_answers: Literal["error", "skip"] = "error") -> None: ...
 
     @property
     def keep_columns(self) -> list[str]:
         """Columns to keep."""
-
-    @property
-    def parse_arguments(self) -> bool:
-        """Whether arguments of tool calls are parsed."""
 
 def preference_examples(context: ExampleContext, options: PreferenceOptions) -> ExampleMaker:
     """Examples with a chosen and a rejected answer."""
@@ -543,15 +545,11 @@ def preference_examples(context: ExampleContext, options: PreferenceOptions) -> 
 class UnpairedOptions:
     """The options of examples with one answer, good or bad."""
 
-    def __init__(self, *, max_prompt_length: int | None = None, max_completion_length: int | None = None, add_special_tokens: bool = False, label_pad_token_id: int = -100, max_length: int | None = None, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+    def __init__(self, *, max_prompt_length: int | None = None, max_completion_length: int | None = None, add_special_tokens: bool = False, label_pad_token_id: int = -100, max_length: int | None = None, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool | None = None, reasoning: Literal["error", "drop"] = "error", empty_answers: Literal["error", "skip"] = "error") -> None: ...
 
     @property
     def keep_columns(self) -> list[str]:
         """Columns to keep."""
-
-    @property
-    def parse_arguments(self) -> bool:
-        """Whether arguments of tool calls are parsed."""
 
 def unpaired_examples(context: ExampleContext, options: UnpairedOptions) -> ExampleMaker:
     """Examples with one answer, good or bad."""
@@ -562,15 +560,11 @@ def unpaired_examples_with_embedding(context: ExampleContext, options: UnpairedO
 class PromptOptions:
     """The options of prompts, which a trainer has answered itself."""
 
-    def __init__(self, *, max_prompt_length: int | None = None, skip_apply_chat_template: bool = False, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+    def __init__(self, *, max_prompt_length: int | None = None, skip_apply_chat_template: bool = False, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool | None = None, reasoning: Literal["error", "drop"] = "error", empty_answers: Literal["error", "skip"] = "error") -> None: ...
 
     @property
     def keep_columns(self) -> list[str]:
         """Columns to keep."""
-
-    @property
-    def parse_arguments(self) -> bool:
-        """Whether arguments of tool calls are parsed."""
 
 def prompt_examples(context: ExampleContext, options: PromptOptions) -> ExampleMaker:
     """Prompts that a trainer has answered itself."""
@@ -578,15 +572,11 @@ def prompt_examples(context: ExampleContext, options: PromptOptions) -> ExampleM
 class RewardOptions:
     """The options of answer pairs for reward models."""
 
-    def __init__(self, *, max_length: int | None = None, truncation: bool = True, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+    def __init__(self, *, max_length: int | None = None, truncation: bool = True, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool | None = None, reasoning: Literal["error", "drop"] = "error", empty_answers: Literal["error", "skip"] = "error") -> None: ...
 
     @property
     def keep_columns(self) -> list[str]:
         """Columns to keep."""
-
-    @property
-    def parse_arguments(self) -> bool:
-        """Whether arguments of tool calls are parsed."""
 
 def reward_examples(context: ExampleContext, options: RewardOptions) -> ExampleMaker:
     """Answer pairs for reward models."""
@@ -594,20 +584,16 @@ def reward_examples(context: ExampleContext, options: RewardOptions) -> ExampleM
 class EmbeddingOptions:
     """The options of examples for embedding models."""
 
-    def __init__(self, *, max_length: int = 512, query_field: str = "query", positive_field: str = "positive", negative_field: str | None = None, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool = False) -> None: ...
+    def __init__(self, *, max_length: int = 512, query_field: str = "query", positive_field: str = "positive", negative_field: str | None = None, layout: Literal["easydel", "trl"] = "easydel", fixed_shapes: bool | None = None, keep_columns: Iterable[str] | None = None, parse_arguments: bool | None = None, reasoning: Literal["error", "drop"] = "error", empty_answers: Literal["error", "skip"] = "error") -> None: ...
 
     @property
     def keep_columns(self) -> list[str]:
         """Columns to keep."""
 
-    @property
-    def parse_arguments(self) -> bool:
-        """Whether arguments of tool calls are parsed."""
-
 def embedding_examples(context: ExampleContext, options: EmbeddingOptions) -> ExampleMaker:
     """Examples for embedding models."""
 
-def examples_step(callable: object, maker: ExampleMaker, *, name: str, text: str, keeps_rows: bool, has_identity: bool, template_hash: str, keep: Sequence[str], parse_arguments: bool, refuses: bool, quarantine_path: str, reads_all: bool, report: object, warn: object, check_first_row: object) -> Step:
+def examples_step(callable: object, maker: ExampleMaker, *, name: str, text: str, keeps_rows: bool, has_identity: bool, template_hash: str, keep: Sequence[str], refuses: bool, quarantine_path: str, reads_all: bool, report: object, warn: object, check_first_row: object) -> Step:
     """
     The step that makes examples of rows. Where it `refuses`, rows in error are left out, told to `warn`, and put into the file `quarantine_path` unless it is empty; else the first one ends the stream. `check_first_row` raises where the names of the first row's fields show that none makes an example.
     """

@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "easydata/chat/claimed_messages.h"
 #include "easydata/chat/conversation.h"
 #include "easydata/jinja/render_error.h"
+#include "operators/python_chat_renderer.h"
 
 namespace easydata {
 namespace {
@@ -16,8 +18,9 @@ namespace {
 using jinja::Value;
 using jinja::ValueKind;
 
-// A list of messages, a message, a list of parts, and a part: nobody looks any deeper.
-constexpr int kMaxDepth = 3;
+// A list of messages, a message, a list of calls, a call, its function, and its arguments, which
+// may hold lists of texts: nobody looks any deeper.
+constexpr int kMaxDepth = 6;
 
 nb::object Checked(PyObject* made) {
   if (made == nullptr) throw nb::python_error();
@@ -197,6 +200,36 @@ nb::list ReadPythonMessages(nb::handle value, std::string_view field,
   return ListRead(&messages, [&] {
     return chat::ReadConversation(messages.ValueOf(value), options, &messages, messages.arena());
   });
+}
+
+nb::str RenderPythonConversation(const ConversationRendering& how, const nb::object& render,
+                                 nb::handle value, std::string_view field, nb::handle tools,
+                                 nb::callable decoded, std::string* strange) {
+  PythonMessages messages(std::move(decoded));
+  chat::ChatRequest request;
+  if (!tools.is_none()) request.tools = Value::List(nullptr, 0);  // that there are some
+  const chat::HabitsOfRow habits = {how.habits.get(), request.tools};
+  const chat::ConversationOptions options{.field = field,
+                                          .roles = how.has_roles ? &how.roles : nullptr,
+                                          .habits = &habits,
+                                          .own_roles = &how.own_roles,
+                                          .name_thoughts = false};
+  try {
+    request.messages = Unwrap(
+        chat::ReadConversation(messages.ValueOf(value), options, &messages, messages.arena()));
+    Check(chat::CheckAnswers(request.messages, how.roles));
+    const nb::object made =
+        render(messages.ListObject(request.messages), tools, nb::none(), false, true);
+    chat::RenderedChat rendered;
+    ReadRendered(made, &rendered);
+    Check(chat::CheckClaimed(
+        request, rendered,
+        {.roles = &how.roles, .habits = &habits, .drops_reasoning = how.drops_reasoning}));
+    *strange = chat::StrangeRole(request.messages, how.roles, &how.own_roles);
+    return nb::borrow<nb::str>(nb::cast<nb::tuple>(made)[0]);
+  } catch (const jinja::RenderError& error) {
+    throw nb::value_error(error.message.c_str());
+  }
 }
 
 nb::list PythonTemplateMessages(nb::handle given) {

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "easydata/chat/conversation.h"
+#include "easydata/chat/template_habits.h"
 #include "operators/python_error.h"
 
 namespace easydata {
@@ -13,6 +18,24 @@ namespace easydata {
 /// themselves. ValueError and TypeError as ReadConversation; needs the GIL.
 nb::list ReadPythonMessages(nb::handle value, std::string_view field,
                             const std::optional<nb::dict>& roles, nb::callable decoded);
+
+/// How conversations of Python's are rendered.
+struct ConversationRendering {
+  chat::RoleMapping roles;
+  /// Null: from/value messages are no messages.
+  bool has_roles = true;
+  std::vector<std::string> own_roles;
+  std::shared_ptr<const chat::TemplateHabits> habits;
+  bool drops_reasoning = false;
+};
+
+/// The text of the conversation that a Python value holds, as ReadPythonMessages reads it, rendered
+/// by render(messages, tools, None, False, True). ValueError where something of it does not come
+/// out (chat::CheckClaimed), or of what `render` raises. `*strange` is a role that nobody has told
+/// us of, or empty. Needs the GIL.
+nb::str RenderPythonConversation(const ConversationRendering& how, const nb::object& render,
+                                 nb::handle value, std::string_view field, nb::handle tools,
+                                 nb::callable decoded, std::string* strange);
 
 /// Python messages as templates see them (chat::TemplateMessages), as a new list of dicts; their
 /// values stay the very same objects. TypeError as TemplateMessages; needs the GIL.

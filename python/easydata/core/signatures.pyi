@@ -74,7 +74,9 @@ class DPOPreprocessTransformSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
@@ -94,7 +96,9 @@ class DPOPreprocessTransformSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
@@ -149,7 +153,9 @@ class EmbeddingPreprocessTransformSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
     ) -> None:
         """Checks what is given, and keeps it.
 
@@ -162,7 +168,9 @@ class EmbeddingPreprocessTransformSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
         """
 
 class FirstFitPackerSignature(TakesOptions):
@@ -198,7 +206,9 @@ class GRPOPreprocessTransformSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
@@ -214,7 +224,9 @@ class GRPOPreprocessTransformSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
@@ -349,7 +361,9 @@ class RewardPreprocessTransformSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
@@ -364,7 +378,9 @@ class RewardPreprocessTransformSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
@@ -391,7 +407,9 @@ class SFTPreprocessTransformSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
@@ -416,7 +434,9 @@ class SFTPreprocessTransformSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.
@@ -438,7 +458,9 @@ class UnpairedSignature(TakesOptions):
         layout: Literal["easydel", "trl"] = "easydel",
         fixed_shapes: bool | None = None,
         keep_columns: Iterable[str] | None = None,
-        parse_arguments: bool = False,
+        parse_arguments: bool | None = None,
+        reasoning: Literal["error", "drop"] = "error",
+        empty_answers: Literal["error", "skip"] = "error",
         chat_template: str | os.PathLike[str] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         role_mapping: Mapping[str, str] | None = None,
@@ -458,7 +480,9 @@ class UnpairedSignature(TakesOptions):
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
             keep_columns: Columns of the rows to keep beside what is made.
-            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say, not as text.
+            parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
+            reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
+            empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
             chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
             role_mapping: Roles of more names that from/value messages have.

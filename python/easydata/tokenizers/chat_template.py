@@ -164,6 +164,7 @@ class ChatTemplate:
         add_generation_prompt: bool = False,
         chat_template: str | None = None,
         continue_final_message: bool | str = False,
+        fields: bool = False,
         **options: Any,
     ) -> tuple[str, list[tuple[str, int | None, int, int]]]:
         """Renders a conversation, and says what the stretches of the text come from.
@@ -175,6 +176,7 @@ class ChatTemplate:
             add_generation_prompt: as that of a call.
             chat_template: as that of a call.
             continue_final_message: as that of a call.
+            fields: whether marks of texts name the fields that they are of.
             options: as those of a call.
 
         Returns:
@@ -193,7 +195,7 @@ class ChatTemplate:
             continue_final_message=continue_final_message,
             **options,
         )
-        text, marks = _run(engine.trace, variables)
+        text, marks = _run(functools.partial(engine.trace, fields=fields), variables)
         if final is None:
             return text, marks
         text = _cut_at_tag(text, final)
@@ -306,6 +308,80 @@ class ChatTemplate:
         raise ValueError(
             f"the tokenizer has no chat template; give one as chat_template=...{known}"
         )
+
+
+class TracedRenderer:
+    """Renders for the engine: a text, and what its stretches come from."""
+
+    def __init__(
+        self, render: Renderer, options: Mapping[str, Any], *, may_be_untraced: bool
+    ) -> None:
+        """Renders with `render`.
+
+        Args:
+            render: the template.
+            options: what else it reads of each conversation.
+            may_be_untraced: whether a text without marks will do where nobody can trace it.
+        """
+        self._render = render
+        self._options = dict(options)
+        self._may_be_untraced = may_be_untraced
+
+    @property
+    def has_generation(self) -> bool:
+        """Whether the template has generation blocks."""
+        if not isinstance(self._render, ChatTemplate):
+            return "endgeneration" in getattr(self._render, "frame", "")
+        return self._render.engine_for().has_generation
+
+    def __call__(
+        self,
+        messages: Messages,
+        tools: Sequence[Any] | None,
+        options: Mapping[str, Any] | None,
+        add_generation_prompt: bool,
+        trace: bool,
+    ) -> tuple[str, list[tuple[str, int | None, int, int]], bool]:
+        """The text, its marks, and whether they say whose texts were printed."""
+        given = {**self._options, **(options or {}), "tools": tools}
+        if add_generation_prompt:
+            given["add_generation_prompt"] = True
+        if not trace:
+            return self._render(messages, **given), [], False
+        # lazy: it imports Jinja2, which takes its time.
+        from easydata.tokenizers import template_trace
+
+        try:
+            if isinstance(self._render, ChatTemplate):
+                text, marks = self._render.trace(messages, fields=True, **given)
+            elif self._may_be_untraced:
+                text = self._render(messages, **given)
+                marks = template_trace.marks_of_texts(
+                    lambda marked: self._render(marked, **given), messages, text, fields=True
+                )
+            else:
+                raise ValueError(
+                    "an object with apply_chat_template does not say what it prints of whom; give "
+                    "its template as chat_template="
+                )
+        except template_trace.UntraceableError:
+            if not self._may_be_untraced:
+                raise
+            return self._render(messages, **given), [], False
+        known = [mark for mark in marks if mark[0] != template_trace.TEXTS_UNKNOWN]
+        return text, known, len(known) == len(marks)
+
+
+_NAMES = re.compile(r"""(['"])([A-Za-z][\w-]*)\1""")
+
+
+def own_roles(render: Renderer) -> list[str]:
+    """Names that may be roles for a template, since it has them as texts of its own."""
+    if isinstance(render, ChatTemplate):
+        frame = "\n".join(render.sources.values())
+    else:
+        frame = getattr(render, "frame", "")
+    return sorted({found[2] for found in _NAMES.finditer(frame)})
 
 
 def read_template(chat_template: str | os.PathLike[str]) -> str:

@@ -99,12 +99,14 @@ class TemplateEngine:
         return compile_template(self.source).render(**{**self._clock, **variables})
 
     def trace(
-        self, variables: dict[str, Any]
+        self, variables: dict[str, Any], *, fields: bool = False
     ) -> tuple[str, list[tuple[str, int | None, int, int]]]:
         """Renders a text, and says what its stretches come from.
 
         Args:
             variables: what the template reads. Messages are the dicts in the list `messages`.
+            fields: whether marks of kind "text" have the names of the message's fields as their
+                kind: "content", "reasoning_content", "tool_calls", or several, joined by "+".
 
         Returns:
             The text, and marks in the order in which they end: (kind, number of the message, first
@@ -120,10 +122,10 @@ class TemplateEngine:
         """
         if self.native is not None:
             try:
-                return self.native.trace(variables)
+                return self.native.trace(variables, fields=fields)
             except NotImplementedError:
                 pass
-        return self._traced.trace({**self._clock, **variables})
+        return self._traced.trace({**self._clock, **variables}, fields=fields)
 
     @property
     def has_generation(self) -> bool:

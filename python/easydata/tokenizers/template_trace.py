@@ -23,17 +23,19 @@ TEXTS_UNKNOWN = "texts unknown"
 """The kind of the mark that says that there are no marks of kind "text"."""
 
 # Marks are characters of one of these planes, of which the text has none: 2k where something
-# begins, 2k + 1 where it ends; k is 0 for a generation block, 1 + its number for a message.
+# begins, 2k + 1 where it ends; k is 0 for a generation block. Of the message i, it is 1 + 3i for
+# what a loop prints and for its content, and one and two more for its reasoning and its calls.
 _PLANES = (0x100000, 0xF0000)
 _PLANE_SIZE = 0xFFFE
-_MAX_MESSAGES = _PLANE_SIZE // 2 - 1
+_FIELDS = ("content", "reasoning_content", "tool_calls")
+_MAX_MESSAGES = (_PLANE_SIZE // 2 - 1) // len(_FIELDS)
 _GENERATION = 0
 
 # No template can name it: it is no identifier.
 _PRINTER = "what prints marks"
 
-# The fields of a message that are said.
-_SAID = ("content", "reasoning_content", "thinking", "reasoning", "tool_calls")
+# The fields of a message that are said, and which of _FIELDS each is.
+_SAID = {"content": 0, "reasoning_content": 1, "thinking": 1, "reasoning": 1, "tool_calls": 2}
 # What templates look for in a text and cut it at: <think>, <|end|>, [/THINK].
 _MARKUP = re.compile(r"(<[^<>\s]{1,40}>|\[/?[A-Z_]{1,40}\])")
 
@@ -66,11 +68,14 @@ class TracedTemplate:
         )
         self.has_generation = printer.has_generation
 
-    def trace(self, variables: Mapping[str, Any]) -> tuple[str, list[Mark]]:
+    def trace(
+        self, variables: Mapping[str, Any], *, fields: bool = False
+    ) -> tuple[str, list[Mark]]:
         """Renders a text three times: as it is, with marks in loops, and with marks in messages.
 
         Args:
             variables: what the template reads, the list `messages` among it.
+            fields: whether the kind of marks of texts is the field's name, one of _FIELDS.
 
         Returns:
             The text and its marks, in the order in which they end; empty stretches have none.
@@ -110,26 +115,51 @@ class TracedTemplate:
                 "and gives another text where there are marks in that; print it as it is there, or "
                 "give another template as chat_template=..."
             )
-        return text, sorted([*self._texts(given, text, plane), *marks], key=lambda mark: mark[3])
+        texts = marks_of_texts(
+            lambda marked: self._plain.render({**given, "messages": marked}),
+            given.get("messages"),
+            text,
+            fields=fields,
+        )
+        return text, sorted([*texts, *marks], key=lambda mark: mark[3])
 
-    def _texts(self, given: dict[str, Any], text: str, plane: int) -> list[Mark]:
-        """The marks of kind "text"."""
-        messages = given.get("messages")
-        if not isinstance(messages, list):
-            return []
-        marked = [
-            {
-                name: _with_marks(value, plane, number) if name in _SAID else value
-                for name, value in message.items()
-            }
-            if isinstance(message, dict)
-            else message
-            for number, message in enumerate(messages)
-        ]
-        marks = _marks_in(lambda: self._plain.render({**given, "messages": marked}), text, plane)
-        if marks is None:
-            return [(TEXTS_UNKNOWN, None, 0, len(text.encode(errors="surrogatepass")))]
-        return [("text", *mark[1:]) for mark in marks]
+
+def marks_of_texts(
+    render: Callable[[list[Any]], str], messages: Any, text: str, *, fields: bool
+) -> list[Mark]:
+    """The marks of kind "text" in a conversation's text, by rendering it with marks in messages.
+
+    Args:
+        render: renders messages.
+        messages: those that `text` is of.
+        text: what they become.
+        fields: whether the kind of a mark is the field's name, one of _FIELDS.
+
+    Returns:
+        The marks, or one of kind TEXTS_UNKNOWN for the whole text.
+    """
+    if not isinstance(messages, list):
+        return []
+    plane = _plane_beside(text)
+    marked = [
+        {
+            name: _with_marks(value, plane, number, _SAID[name]) if name in _SAID else value
+            for name, value in message.items()
+        }
+        if isinstance(message, dict)
+        else message
+        for number, message in enumerate(messages)
+    ]
+    marks = None
+    if len(messages) <= _MAX_MESSAGES:
+        marks = _marks_in(lambda: render(marked), text, plane, _FIELDS)
+    if marks is None:
+        return [(TEXTS_UNKNOWN, None, 0, len(text.encode(errors="surrogatepass")))]
+    return marks if fields else [("text", *mark[1:]) for mark in marks]
+
+
+def _code(number: int, field: int = 0) -> int:
+    return 1 + number * len(_FIELDS) + field
 
 
 class _Printer:
@@ -149,12 +179,12 @@ class _Printer:
         """A loop begins to print an item."""
         number = self._numbers.get(id(item))
         self._at.append(number)
-        return "" if number is None else chr(self._plane + 2 * (number + 1))
+        return "" if number is None else chr(self._plane + 2 * _code(number))
 
     def leave(self) -> str:
         """It ends to print it."""
         number = self._at.pop()
-        return "" if number is None else chr(self._plane + 2 * (number + 1) + 1)
+        return "" if number is None else chr(self._plane + 2 * _code(number) + 1)
 
     def open(self) -> str:
         """A generation block begins."""
@@ -230,7 +260,9 @@ def _marks_of(plane: int) -> re.Pattern[str]:
     return re.compile(f"([{chr(plane)}-{chr(plane + _PLANE_SIZE - 1)}])")
 
 
-def _marks_in(render: Callable[[], str], text: str, plane: int) -> list[Mark] | None:
+def _marks_in(
+    render: Callable[[], str], text: str, plane: int, kinds: tuple[str, ...] = ("message",) * 3
+) -> list[Mark] | None:
     """Where marks are in `text`; None where it is another one with them, or they are in a mess."""
     try:
         pieces = _marks_of(plane).split(render())
@@ -253,30 +285,31 @@ def _marks_in(render: Callable[[], str], text: str, plane: int) -> list[Mark] | 
             return None
         begin = begun.pop()[1]
         if at > begin:
-            is_message = what != _GENERATION
-            marks.append(
-                ("message", what - 1, begin, at) if is_message else ("generation", None, begin, at)
-            )
+            if what == _GENERATION:
+                marks.append(("generation", None, begin, at))
+            else:
+                number, field = divmod(what - 1, len(_FIELDS))
+                marks.append((kinds[field], number, begin, at))
     return None if begun else marks
 
 
-def _with_marks(value: Any, plane: int, number: int) -> Any:
+def _with_marks(value: Any, plane: int, number: int, field: int) -> Any:
     """What a message says, with marks around its texts."""
     if isinstance(value, str):
-        begin, end = (chr(plane + 2 * (number + 1) + is_end) for is_end in (0, 1))
+        begin, end = (chr(plane + 2 * _code(number, field) + is_end) for is_end in (0, 1))
         return "".join(_around_words(value, begin, end))
     if isinstance(value, list):
-        return [_with_marks(item, plane, number) for item in value]
+        return [_with_marks(item, plane, number, field) for item in value]
     if isinstance(value, dict):
         return {
-            name: item if name in _TOLD else _with_marks(item, plane, number)
+            name: item if name in _TOLD[field] else _with_marks(item, plane, number, field)
             for name, item in value.items()
         }
     return value
 
 
-# What parts of a message have for templates to test, not to print.
-_TOLD = ("type", "name", "id")
+# What parts of a message, of each of _FIELDS, have for templates to test, not to print.
+_TOLD = (("type", "name", "id"), ("type", "name", "id"), ("type", "id"))
 
 
 def _around_words(text: str, begin: str, end: str) -> Iterator[str]:

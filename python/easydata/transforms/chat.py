@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from easydata import _native
-from easydata.tokenizers.chat_template import renderer_of
+from easydata.tokenizers.chat_template import Renderer, renderer_of
 from easydata.tokenizers.template_date import dated, open_date
 from easydata.transforms.base import Example, Transform
 from easydata.transforms.conversation import (
     DEFAULT_ROLE_MAPPING,
     FROM_VALUE_ROLES,
+    ConversationText,
     decoded,
     is_messages,
-    read_conversation,
-    render_conversation,
 )
 
 MESSAGE_FIELDS = ("messages", "conversations", "conversation")
@@ -63,9 +62,9 @@ class ChatTemplateTransform(Transform):
 
     The conversation is looked for in `messages_field`, then in `conversations` and `conversation`;
     a row without one, or with None there, stays as it is. A JSON string is decoded, names of
-    from/value messages become roles, lists of text parts are joined. What the template leaves the
-    text of out (all of it, or all of the assistant's) is an error, as is an empty conversation and
-    what the template refuses.
+    speakers become roles, lists of text parts are joined. What the template leaves out of what a
+    message says (content, reasoning, calls), or of the tools, is an error, as is an empty
+    conversation, an answer that says nothing, and what the template refuses.
     """
 
     def __init__(
@@ -78,6 +77,7 @@ class ChatTemplateTransform(Transform):
         drop_messages: bool = True,
         *,
         role_mapping: Mapping[str, str] | None = DEFAULT_ROLE_MAPPING,
+        reasoning: Literal["error", "drop"] = "error",
         template_date: str | None = None,
         **template_kwargs: Any,
     ) -> None:
@@ -91,27 +91,41 @@ class ChatTemplateTransform(Transform):
                 the row's field `tools`, if it has one.
             convert_from_value_format: whether from/value messages are read as role/content.
             drop_messages: whether the conversation's field goes.
-            role_mapping: roles by the names in from/value messages, before the usual ones (human,
-                gpt, ...). None: exactly what EasyDeL does: names stay as they are, and what the
-                template leaves out is not looked at.
+            role_mapping: roles by the names in messages, before the usual ones (human, gpt, ...).
+                None: exactly what EasyDeL does: names stay as they are, and what the template
+                leaves out is not looked at.
+            reasoning: what becomes of reasoning that the template leaves out, but for that of
+                earlier turns: an error, or nothing, where it is meant.
             template_date: what a template that asks for the date (`strftime_now`) is told, such as
                 "2026-11-27"; None: the day of the first build, which saved states keep.
             template_kwargs: what else the template reads, such as `add_generation_prompt=True`.
         """
+        if reasoning not in ("error", "drop"):
+            raise ValueError(f'reasoning must be "error" or "drop", got {reasoning!r}')
         if "on_error" in template_kwargs:
             raise TypeError(
                 "ChatTemplateTransform takes no on_error: alone it raises what a row is wrong "
                 "with; on_error of a DatasetConfig acts on conversations that are rendered when "
                 "they are tokenized"
             )
-        self._render = dated(renderer_of(tokenizer), template_date)
         self._messages_field = messages_field
         self._output_field = output_field
         self._tools = tools
         self._convert = convert_from_value_format
         self._drop = drop_messages
-        self._roles = None if role_mapping is None else {**FROM_VALUE_ROLES, **role_mapping}
         self._options = template_kwargs
+        self._role_mapping = role_mapping
+        self._drops_reasoning = reasoning == "drop"
+        self._use(dated(renderer_of(tokenizer), template_date))
+
+    def _use(self, render: Renderer) -> None:
+        self._render = render
+        self._texts = None
+        if self._role_mapping is not None:
+            roles = {**FROM_VALUE_ROLES, **self._role_mapping} if self._convert else None
+            self._texts = ConversationText(
+                render, roles, self._options, drops_reasoning=self._drops_reasoning
+            )
 
     @property
     def keeps_rows(self) -> bool:
@@ -134,15 +148,13 @@ class ChatTemplateTransform(Transform):
         return self._text_of({self._messages_field: messages}, self._messages_field)
 
     def _text_of(self, example: Example, field: str) -> str:
-        if self._roles is None:
+        if self._texts is None:
             messages = decoded(example[field])
             if self._convert:
                 messages = convert_to_chatml(messages)
             return self._render(messages, tools=self._tools, **self._options)
         tools = self._tools if self._tools is not None else decoded(example.get("tools"))
-        roles = self._roles if self._convert else None
-        messages = read_conversation(example[field], field, roles)
-        return render_conversation(self._render, messages, tools=tools or None, **self._options)
+        return self._texts.of(example[field], field, tools=tools or None)
 
     def __repr__(self) -> str:
         date = f", date={self._render.date!r}" if self._render.uses_clock else ""
@@ -155,7 +167,7 @@ class ChatTemplateTransform(Transform):
         if open_date(self._render) is None:
             return self
         made = copy.copy(self)
-        made._render = self._render.dated(date)
+        made._use(self._render.dated(date))
         return made
 
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 _IGNORED = -100
 
+# A text, its messages (role, first byte, end, what is left out), and why there is no example.
+_Text = tuple[str, list[tuple[str, int, int, str]], str]
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -21,11 +24,13 @@ class Turn:
         role: who speaks.
         tokens: how many tokens its text has.
         trained: how many of them are trained on.
+        left_out: what the chat template leaves out of it: "content, tool_calls"; "" where nothing.
     """
 
     role: str
     tokens: int
     trained: int
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,10 +104,11 @@ class Explanation:
                 text.append(shown, style="green" if trained else "dim")
             yield from text.split("\n")
             for number, turn in enumerate(example.turns):
-                yield Text(
-                    f"  turn {number}: {turn.role}, {turn.tokens} tokens, {turn.trained} trained",
-                    style="dim",
-                )
+                said = f"  turn {number}: {turn.role}, {turn.tokens} tokens, {turn.trained} trained"
+                if turn.left_out:
+                    yield Text(f"{said}, left out: {turn.left_out}", style="red")
+                else:
+                    yield Text(said, style="dim")
             for warning in example.warnings:
                 yield Text(f"  warning: {warning}", style="yellow")
         for warning in self.warnings:
@@ -111,18 +117,27 @@ class Explanation:
 
 def explain(transform: Any, row: dict[str, Any]) -> Explanation:
     """What a transform makes of a row; see its method `explain`."""
+    texts = transform._texts_of(row)
+    errors = [error for _, _, error in texts if error]
+    if errors:
+        # Without what the template leaves out there is no example, but there is a text to see.
+        return Explanation([_untrained(transform, text) for text in texts], [f"error: {errors[0]}"])
     made, dropped = transform._examples_of(row)
     warnings = [_said(reason, tokens) for reason, _, tokens in dropped]
-    texts = transform._texts_of(row)
     examples: list[ExplainedExample] = []
     for number, example in enumerate(made):
         text = texts[number] if len(texts) == len(made) else None
         examples += _sides(transform, example, text)
     if not made:
-        for text, _ in texts:
-            ids = transform.tokenizer.encode(text, add_special_tokens=False)
-            examples.append(ExplainedExample("text", [(text, False)], len(ids), 0))
+        examples += [_untrained(transform, text) for text in texts]
     return Explanation(examples, warnings)
+
+
+def _untrained(transform: Any, text: _Text) -> ExplainedExample:
+    """A text of which there is no example."""
+    ids = transform.tokenizer.encode(text[0], add_special_tokens=False).tolist()
+    turns = _turns(transform, ids, [False] * len(ids), text)
+    return ExplainedExample("text", [(text[0], False)], len(ids), 0, turns)
 
 
 def _said(reason: str, tokens: int) -> str:
@@ -131,12 +146,13 @@ def _said(reason: str, tokens: int) -> str:
         "no_loss": "left out: nothing of it is trained on",
         "long_prompt": "left out: its prompt alone has as many tokens as there may be",
         "too_long": "left out: it has more tokens than there may be",
+        "empty_answer": "left out: its answer says nothing",
         "truncated": f"cut: {tokens} tokens are lost",
     }.get(reason, f"{reason}: {tokens} tokens")
 
 
 def _sides(
-    transform: Any, example: dict[str, Any], text: tuple[str, list[tuple[str, int, int]]] | None
+    transform: Any, example: dict[str, Any], text: _Text | None
 ) -> Iterator[ExplainedExample]:
     """The columns of ids of an example."""
     for column, ids in example.items():
@@ -188,7 +204,7 @@ def _turns(
     transform: Any,
     ids: list[int],
     flags: list[bool],
-    text: tuple[str, list[tuple[str, int, int]]],
+    text: _Text,
 ) -> list[Turn]:
     """How many tokens of each message there are, as far as the example has its beginning."""
     whole = transform.tokenizer.encode(text[0], add_special_tokens=False).tolist()
@@ -196,11 +212,11 @@ def _turns(
         return []
     ends = transform._maker.token_ends(text[0], whole)[: len(ids)]
     made = []
-    for role, begin, end in sorted(text[1], key=lambda turn: turn[1]):
+    for role, begin, end, left_out in text[1]:
         inside = [
             at for at in range(len(ids)) if ends[at] > begin and (ends[at - 1] if at else 0) < end
         ]
-        made.append(Turn(role, len(inside), sum(flags[at] for at in inside)))
+        made.append(Turn(role, len(inside), sum(flags[at] for at in inside), left_out))
     return made
 
 

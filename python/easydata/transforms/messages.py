@@ -7,14 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.tokenizers.chat_template import ChatTemplate, Renderer
+from easydata.tokenizers.chat_template import ChatTemplate, Renderer, own_roles
 from easydata.transforms.base import ColumnTransform, Example, Transform, _Step, run_steps
-from easydata.transforms.conversation import (
-    FROM_VALUE_ROLES,
-    decoded,
-    read_conversation,
-    render_conversation,
-)
+from easydata.transforms.conversation import FROM_VALUE_ROLES, ConversationText, decoded
 
 
 class _MoveFields(ColumnTransform):
@@ -60,6 +55,7 @@ class _RenderMessages(Transform):
         self, render: Renderer, messages_field: str, content_field: str, refuses: bool
     ) -> None:
         self._render = render
+        self._texts = ConversationText(render)
         self._messages = messages_field
         self._content = content_field
         self._refuses = refuses
@@ -89,9 +85,8 @@ class _RenderMessages(Transform):
                 f"field {self._messages!r} holds text that is no JSON of messages, but the first "
                 "row of the source holds messages there"
             )
-        messages = read_conversation(value, self._messages)
         tools = decoded(example.get("tools"))
-        return render_conversation(self._render, messages, tools=tools or None)
+        return self._texts.of(value, self._messages, tools=tools or None)
 
     def _plan_step(self) -> _native.Step:
         plain = with_tools = None
@@ -108,6 +103,7 @@ class _RenderMessages(Transform):
             messages=self._messages,
             output=self._content,
             roles=FROM_VALUE_ROLES,
+            own_roles=own_roles(self._render),
             variables=variables,
             refuses=self._refuses,
         )

@@ -21,7 +21,14 @@ from easydata.core.signatures import (
     SFTPreprocessTransformSignature,
     UnpairedSignature,
 )
-from easydata.tokenizers.chat_template import ChatTemplate, Renderer, _schema, renderer_of
+from easydata.tokenizers.chat_template import (
+    ChatTemplate,
+    Renderer,
+    TracedRenderer,
+    _schema,
+    own_roles,
+    renderer_of,
+)
 from easydata.tokenizers.template_date import dated, open_date
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import (
@@ -108,9 +115,7 @@ class _Examples(_Step):
             row["tools"] = [_schema(tool) for tool in row["tools"]]
         wanted = {name: row[name] for name in self._maker.fields if name in row}
         try:
-            made, dropped = self._maker.examples_of(
-                wanted, parse_arguments=self._options.parse_arguments
-            )
+            made, dropped = self._maker.examples_of(wanted)
         except KeyError as error:
             raise KeyError(f"{error.args[0]}{self._near_miss(example)}") from None
         kept = {
@@ -127,9 +132,9 @@ class _Examples(_Step):
         """
         return explain(self, example)
 
-    def _texts_of(self, example: Example) -> list[tuple[str, list[tuple[str, int, int]]]]:
+    def _texts_of(self, example: Example) -> list[tuple[str, list[tuple[str, int, int, str]], str]]:
         wanted = {name: example[name] for name in self._maker.fields if name in example}
-        return self._maker.explain(wanted, parse_arguments=self._options.parse_arguments)
+        return self._maker.explain(wanted)
 
     def _near_miss(self, row: Iterable[object]) -> str:
         """A field of a row that looks like one that examples are made of, for errors."""
@@ -169,7 +174,6 @@ class _Examples(_Step):
             **self._described(),
             template_hash=self._template_hash(),
             keep=self._options.keep_columns,
-            parse_arguments=self._options.parse_arguments,
             refuses=self._on_error != "raise",
             quarantine_path=self._quarantine_path,
             reads_all=self._on_error == "quarantine",  # it gets a row as it was read
@@ -226,7 +230,7 @@ class _Examples(_Step):
         render = None
         has_generation = False
         if template is not None:
-            render = _PythonRenderer(template, self._template_options)
+            render = TracedRenderer(template, self._template_options, may_be_untraced=False)
             has_generation = render.has_generation
             if isinstance(template, ChatTemplate):
                 plain = template.native()
@@ -252,6 +256,7 @@ class _Examples(_Step):
             render=render,
             has_generation=has_generation,
             roles=self._roles,
+            own_roles=[] if template is None else own_roles(template),
             given=json.dumps(given),
             frame=getattr(template, "frame", ""),
         )
@@ -373,43 +378,6 @@ def _ends_of(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> list[int]:
     for _, end in offsets.tolist():
         ends.append(max(sizes[end], ends[-1] if ends else 0))
     return ends
-
-
-class _PythonRenderer:
-    """Renders for the engine what it cannot render itself."""
-
-    def __init__(self, template: Renderer, options: Mapping[str, Any]) -> None:
-        self._template = template
-        self._options = dict(options)
-
-    @property
-    def has_generation(self) -> bool:
-        """Whether the template has generation blocks."""
-        if not isinstance(self._template, ChatTemplate):
-            return "endgeneration" in getattr(self._template, "frame", "")
-        return self._template.engine_for().has_generation
-
-    def __call__(
-        self,
-        messages: list[dict[str, Any]],
-        tools: list[Any] | None,
-        options: dict[str, Any] | None,
-        add_generation_prompt: bool,
-        trace: bool,
-    ) -> tuple[str, list[tuple[str, int | None, int, int]], bool]:
-        """The text, its marks, and whether they say whose texts were printed."""
-        given = {**self._options, **(options or {})}
-        given["add_generation_prompt"] = add_generation_prompt
-        if trace and isinstance(self._template, ChatTemplate):
-            text, marks = self._template.trace(messages, tools=tools, **given)
-            known = [mark for mark in marks if mark[0] != "texts unknown"]
-            return text, known, len(known) == len(marks)
-        if trace:
-            raise ValueError(
-                "an object with apply_chat_template does not say what it prints of whom; give its "
-                "template as chat_template="
-            )
-        return self._template(messages, tools=tools, **given), [], False
 
 
 def _template_of(

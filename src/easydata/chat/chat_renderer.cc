@@ -57,6 +57,8 @@ class NativeRenderer final : public ChatRenderer {
     ARROW_RETURN_NOT_OK(status);
     renderer.Take(&out->text, &out->marks);
     out->has_text_marks = request.trace;
+    out->knows_tools = request.trace;
+    out->shows_tools = renderer.shows_tools();
     return Status::OK();
   }
 

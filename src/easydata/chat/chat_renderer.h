@@ -29,6 +29,9 @@ struct RenderedChat {
   std::vector<jinja::Mark> marks;  // in the order in which they end
   /// Whether there are marks of kind kText: without, nobody knows whose strings were printed.
   bool has_text_marks = false;
+  /// Whether something of the tools is in the text, where that is known.
+  bool knows_tools = false;
+  bool shows_tools = false;
 };
 
 /// Makes the text of conversations by a chat template. Thread-safe.

@@ -1,7 +1,7 @@
 #include "easydata/chat/conversation.h"
 
 #include <algorithm>
-#include <set>
+#include <iterator>
 
 #include "easydata/base/lower_case.h"
 #include "easydata/chat/key_index.h"
@@ -47,31 +47,8 @@ std::string_view StartOf(std::string_view text) {
   return text.substr(0, end);
 }
 
-bool HasText(const Value& value) {
-  switch (value.kind) {
-    case ValueKind::kString:
-      return !jinja::StripStart(value.Text()).empty();
-    case ValueKind::kList:
-      for (uint32_t i = 0; i < value.size; ++i) {
-        if (HasText(value.as.items[i])) return true;
-      }
-      return false;
-    case ValueKind::kDict:
-      for (uint32_t i = 0; i < value.size; ++i) {
-        if (HasText(value.as.entries[i].value)) return true;
-      }
-      return false;
-    default:
-      return false;
-  }
-}
-
-bool SaysSomething(const Value& message) {
-  for (const std::string_view name : kSaidFields) {
-    const Value* said = FindKey(message, name);
-    if (said != nullptr && HasText(*said)) return true;
-  }
-  return false;
+bool IsStandardRole(std::string_view role) {
+  return role == "user" || role == "assistant" || role == "system" || role == "tool";
 }
 
 /// Where a message is, for errors.
@@ -123,23 +100,39 @@ Result<Value> ReadContent(const Value& content, const MessagePath& path, std::st
 
 /// The role of a speaker of from/value messages.
 Result<std::string_view> RoleOf(const Value& from, const MessagePath& path,
-                                const RoleMapping& roles, ValueReader* reader) {
+                                const RoleMapping& roles, ValueReader* reader,
+                                std::string_view* name) {
   if (from.IsString()) {
     auto role = roles.find(from.Text());
     if (role == roles.end()) {
-      ARROW_ASSIGN_OR_RAISE(const std::string name,
+      ARROW_ASSIGN_OR_RAISE(const std::string lower,
                             reader->Lowercased(jinja::StripStart(jinja::StripEnd(from.Text()))));
-      role = roles.find(name);
+      role = roles.find(lower);
     }
-    if (role != roles.end()) return std::string_view(role->second);
+    if (role != roles.end()) {
+      *name = role->first;
+      return std::string_view(role->second);
+    }
   }
   std::string known;
-  for (const auto& [name, role] : roles) known += (known.empty() ? "" : ", ") + name;
+  for (const auto& [each, role] : roles) known += (known.empty() ? "" : ", ") + each;
   return Status::Invalid(path.Text(), " is from ",
                          from.IsString() ? "'" + std::string(from.Text()) + "'" : TypeOf(from),
                          ", which is no known role; known are ", known,
                          "; name others by role_mapping=, in a DatasetConfig by "
                          "format_callback=ConvertToChatML(role_mapping=)");
+}
+
+/// Calls, or what a call says of its function, whose arguments are JSON text.
+bool HasTextArguments(const Value& value) {
+  if (value.Is(ValueKind::kList)) {
+    return std::any_of(value.as.items, value.as.items + value.size, HasTextArguments);
+  }
+  if (!value.Is(ValueKind::kDict)) return false;
+  const Value* arguments = FindKey(value, "arguments");
+  if (arguments != nullptr) return arguments->IsString();
+  const Value* function = FindKey(value, "function");
+  return function != nullptr && function->Is(ValueKind::kDict) && HasTextArguments(*function);
 }
 
 /// A tool call whose arguments are no longer JSON text.
@@ -148,9 +141,9 @@ Value WithParsedArguments(const Value& call, ValueReader* reader, Arena* arena, 
   auto* entries = arena->Array<DictEntry>(call.size);
   for (uint32_t i = 0; i < call.size; ++i) {
     entries[i] = call.as.entries[i];
-    const std::string_view name = entries[i].key.Text();
+    const std::string_view name = entries[i].key.IsString() ? entries[i].key.Text() : "";
     if (name == "arguments" && entries[i].value.IsString()) {
-      if (const auto parsed = reader->ReadJson(entries[i].value.Text(), arena); parsed.ok()) {
+      if (const auto parsed = reader->Decoded(entries[i].value, arena); parsed.ok()) {
         entries[i].value = *parsed;
       }
     } else if (name == "function" && depth == 0) {
@@ -163,12 +156,133 @@ Value WithParsedArguments(const Value& call, ValueReader* reader, Arena* arena, 
 Result<Value> ReadToolCalls(const Value& value, const ConversationOptions& options,
                             ValueReader* reader, Arena* arena) {
   ARROW_ASSIGN_OR_RAISE(const Value calls, reader->Decoded(value, arena));
-  if (!options.parse_arguments || !calls.Is(ValueKind::kList)) return calls;
+  if (!calls.Is(ValueKind::kList) || !HasTextArguments(calls)) return calls;
+  bool is_parsed = options.parse_arguments.value_or(false);
+  if (!options.parse_arguments.has_value() && options.habits != nullptr) {
+    ARROW_ASSIGN_OR_RAISE(is_parsed, options.habits->Has(Habit::kWantsParsedArguments));
+  }
+  if (!is_parsed) return calls;
   Value* items = arena->Array<Value>(calls.size);
   for (uint32_t i = 0; i < calls.size; ++i) {
     items[i] = WithParsedArguments(calls.as.items[i], reader, arena);
   }
   return Value::List(items, calls.size);
+}
+
+Value Pairs(std::initializer_list<DictEntry> entries, Arena* arena) {
+  auto* made = arena->Array<DictEntry>(entries.size());
+  std::copy(entries.begin(), entries.end(), made);
+  return Value::Dict(made, entries.size());
+}
+
+/// A tool call as templates know it, of {name, arguments}; nothing where that is something else.
+std::optional<Value> AsToolCall(const Value& value, Arena* arena) {
+  if (!value.Is(ValueKind::kDict)) return std::nullopt;
+  if (const Value* function = FindKey(value, "function")) {
+    if (function->Is(ValueKind::kDict)) return value;
+  }
+  const Value* name = FindKey(value, "name");
+  if (name == nullptr || !name->IsString()) return std::nullopt;
+  const Value* arguments = FindKey(value, "arguments");
+  if (arguments == nullptr) arguments = FindKey(value, "parameters");
+  const Value function =
+      Pairs({{Value::String("name"), *name},
+             {Value::String("arguments"), arguments == nullptr ? Value::Dict(nullptr, 0) : *arguments}},
+            arena);
+  return Pairs({{Value::String("type"), Value::String("function")},
+                {Value::String("function"), function}},
+               arena);
+}
+
+/// The calls that a message is, or that stand under its key function_call: one, a list of them, or
+/// the JSON of that. Nothing where it is something else.
+std::optional<Value> AsToolCalls(const Value& value, ValueReader* reader, Arena* arena) {
+  const auto decoded = reader->Decoded(value, arena);
+  if (!decoded.ok()) return std::nullopt;
+  const bool is_list = decoded->Is(ValueKind::kList);
+  const Value* given = is_list ? decoded->as.items : &*decoded;
+  const uint32_t count = is_list ? decoded->size : 1;
+  Value* calls = arena->Array<Value>(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto call = AsToolCall(given[i], arena);
+    if (!call.has_value()) return std::nullopt;
+    calls[i] = *call;
+  }
+  if (count == 0) return std::nullopt;
+  return Value::List(calls, count);
+}
+
+/// The role that a message with a role has: a name of a speaker that is no role becomes one.
+Result<std::string_view> RoleUnder(const Value& given, const ConversationOptions& options,
+                                   ValueReader* reader, std::string_view* name) {
+  const std::string_view role = given.Text();
+  *name = role;
+  if (options.roles == nullptr || IsStandardRole(role)) return role;
+  const auto* own = options.own_roles;
+  if (own != nullptr && std::binary_search(own->begin(), own->end(), role)) return role;
+  auto mapped = options.roles->find(role);
+  if (mapped == options.roles->end()) {
+    const auto lower = reader->Lowercased(jinja::StripStart(jinja::StripEnd(role)));
+    if (lower.ok()) mapped = options.roles->find(*lower);
+  }
+  if (mapped != options.roles->end()) {
+    *name = mapped->first;
+    return std::string_view(mapped->second);
+  }
+  if (role == "developer" && options.habits != nullptr) {
+    ARROW_ASSIGN_OR_RAISE(const bool as_system,
+                          options.habits->Has(Habit::kWantsDeveloperAsSystem));
+    if (as_system) return "system";
+  }
+  return role;
+}
+
+bool IsCallName(std::string_view name) { return name == "function_call" || name == "tool_call"; }
+
+bool IsReasoning(std::string_view key) {
+  return std::find(std::begin(kReasoningFields), std::end(kReasoningFields), key) !=
+         std::end(kReasoningFields);
+}
+
+/// Whether what a model thought is under one name at most, or under several alike: Invalid where
+/// two differ. `*blank` is whether names without text go for one that has it.
+Status CheckReasoning(const Value& given, const MessagePath& path, bool* blank) {
+  const Value* thought = nullptr;
+  std::string_view known;
+  int names = 0;
+  for (const std::string_view name : kReasoningFields) {
+    const Value* found = FindKey(given, name);
+    if (found == nullptr || found->Is(ValueKind::kNone)) continue;
+    ++names;
+    if (!HasText(*found)) continue;
+    if (thought == nullptr) {
+      thought = found;
+      known = name;
+    } else if (!thought->IsString() || !found->IsString() || thought->Text() != found->Text()) {
+      return Status::Invalid(path.Text(), " has two reasonings, one in '", known, "' and one in '",
+                             name, "', and a template prints one: keep the one that is meant");
+    }
+  }
+  *blank = thought != nullptr && names > 1;
+  return Status::OK();
+}
+
+/// The keys beside a role under which others write what a message says.
+constexpr std::string_view kForeignKeys[] = {"value", "text", "message"};
+
+/// Invalid where a message says nothing under the keys that templates read, and has text under
+/// another.
+Status CheckKeys(const Value& message, const MessagePath& path) {
+  std::string has;
+  for (const std::string_view key : kForeignKeys) {
+    const Value* found = FindKey(message, key);
+    if (found == nullptr || !HasText(*found)) continue;
+    has += (has.empty() ? "'" : ", '") + std::string(key) + "'";
+  }
+  if (has.empty() || SaidOf(message) != 0) return Status::OK();
+  return Status::Invalid(path.Text(), " has its text under ", has,
+                         ", where no chat template looks beside a role: name it 'content', or the "
+                         "role 'from' and the text 'value'");
 }
 
 /// Makes a dict, of which a key that comes again keeps its position.
@@ -213,8 +327,11 @@ Value TemplateMessage(const Value& given, Arena* arena) {
   return message.Finish();
 }
 
+/// `*is_call`: whether it was a call of functions that is a message of its own.
 Result<Value> ReadMessage(const Value& given, const MessagePath& path,
-                          const ConversationOptions& options, ValueReader* reader, Arena* arena) {
+                          const ConversationOptions& options, ValueReader* reader, Arena* arena,
+                          bool* is_call) {
+  *is_call = false;
   if (!given.Is(ValueKind::kDict)) {
     return Status::TypeError(path.Text(), " is ", TypeOf(given),
                              ", expected a message with role, content");
@@ -223,34 +340,47 @@ Result<Value> ReadMessage(const Value& given, const MessagePath& path,
   const Value* value = FindKey(given, "value");
   const bool is_from_value = options.roles != nullptr && from != nullptr && value != nullptr &&
                              !from->Is(ValueKind::kNone) && !value->Is(ValueKind::kNone);
-  DictBuilder message(given.size + 2, arena);
+  bool has_blank_reasoning = false;
+  ARROW_RETURN_NOT_OK(CheckReasoning(given, path, &has_blank_reasoning));
+  DictBuilder message(given.size + 3, arena);
   bool has_role = false;
+  std::string_view speaker;
+  Value content = Value::None();
+  std::optional<Value> legacy_calls;
   for (uint32_t i = 0; i < given.size; ++i) {
     const DictEntry& entry = given.as.entries[i];
     if (entry.value.Is(ValueKind::kNone)) continue;
     const std::string_view name = entry.key.IsString() ? entry.key.Text() : "";
     if (is_from_value && (name == "from" || name == "value")) continue;
+    Value item = entry.value;
     if (name == "role" && !is_from_value) {
-      if (!entry.value.IsString()) {
-        return Status::TypeError(path.Text(".role"), " is ", TypeOf(entry.value),
-                                 ", expected text");
+      if (!item.IsString()) {
+        return Status::TypeError(path.Text(".role"), " is ", TypeOf(item), ", expected text");
       }
       has_role = true;
-    }
-    Value item = entry.value;
-    if (name == "content" && !is_from_value) {
+      ARROW_ASSIGN_OR_RAISE(const auto role, RoleUnder(item, options, reader, &speaker));
+      if (role != item.Text()) item = Value::String(role);
+    } else if (name == "content" && !is_from_value) {
       if (!item.IsString()) {
         ARROW_ASSIGN_OR_RAISE(item, ReadContent(item, path, ".content", arena));
       }
+      content = item;
     } else if (name == "tool_calls") {
       ARROW_ASSIGN_OR_RAISE(item, ReadToolCalls(item, options, reader, arena));
+    } else if (name == "function_call" && options.roles != nullptr &&
+               FindKey(given, "tool_calls") == nullptr) {
+      legacy_calls = AsToolCalls(item, reader, arena);
+      if (legacy_calls.has_value()) continue;
+    } else if (has_blank_reasoning && IsReasoning(name) && !HasText(item)) {
+      continue;
     }
     message.Set(entry.key, item);
   }
+  std::string_view role;
   if (is_from_value) {
-    ARROW_ASSIGN_OR_RAISE(const auto role, RoleOf(*from, path, *options.roles, reader));
+    ARROW_ASSIGN_OR_RAISE(role, RoleOf(*from, path, *options.roles, reader, &speaker));
     message.Set(Value::String("role"), Value::String(role));
-    ARROW_ASSIGN_OR_RAISE(const Value content, ReadContent(*value, path, ".value", arena));
+    ARROW_ASSIGN_OR_RAISE(content, ReadContent(*value, path, ".value", arena));
     message.Set(Value::String("content"), content);
   } else if (!has_role) {
     std::string has;
@@ -264,7 +394,38 @@ Result<Value> ReadMessage(const Value& given, const MessagePath& path,
                            " names no role; expected role and content, or from and value; it has ",
                            has.empty() ? "nothing" : has);
   }
-  return options.name_thoughts ? TemplateMessage(message.Finish(), arena) : message.Finish();
+  if (IsCallName(speaker) && content.IsString() && FindKey(given, "tool_calls") == nullptr) {
+    // Of a role that the template itself has, the text stays.
+    const Value* now = FindKey(message.Finish(), "role");
+    if (now->Text() == "assistant") {
+      legacy_calls = AsToolCalls(content, reader, arena);
+      *is_call = legacy_calls.has_value();
+      if (*is_call) message.Set(Value::String("content"), Value::String(""));
+    }
+  }
+  if (legacy_calls.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(const Value calls,
+                          ReadToolCalls(*legacy_calls, options, reader, arena));
+    message.Set(Value::String("tool_calls"), calls);
+  }
+  const Value made = message.Finish();
+  ARROW_RETURN_NOT_OK(CheckKeys(made, path));
+  return options.name_thoughts ? TemplateMessage(made, arena) : made;
+}
+
+/// A message with the calls of two.
+Value WithCallsOf(const Value& first, const Value& second, Arena* arena) {
+  const Value& a = *FindKey(first, "tool_calls");
+  const Value& b = *FindKey(second, "tool_calls");
+  Value* calls = arena->Array<Value>(a.size + b.size);
+  std::copy(a.as.items, a.as.items + a.size, calls);
+  std::copy(b.as.items, b.as.items + b.size, calls + a.size);
+  DictBuilder message(first.size, arena);
+  for (uint32_t i = 0; i < first.size; ++i) {
+    message.Set(first.as.entries[i].key, first.as.entries[i].value);
+  }
+  message.Set(Value::String("tool_calls"), Value::List(calls, a.size + b.size));
+  return message.Finish();
 }
 
 }  // namespace
@@ -283,11 +444,20 @@ Result<Value> ReadConversation(const Value& value, const ConversationOptions& op
   }
   if (decoded.size == 0) return Status::Invalid(field(), "an empty conversation");
   Value* messages = arena->Array<Value>(decoded.size);
+  uint32_t count = 0;
+  bool follows_call = false;
   for (uint32_t i = 0; i < decoded.size; ++i) {
-    ARROW_ASSIGN_OR_RAISE(
-        messages[i], ReadMessage(decoded.as.items[i], {options.field, i}, options, reader, arena));
+    bool is_call = false;
+    ARROW_ASSIGN_OR_RAISE(const Value message, ReadMessage(decoded.as.items[i], {options.field, i},
+                                                           options, reader, arena, &is_call));
+    if (is_call && follows_call) {
+      messages[count - 1] = WithCallsOf(messages[count - 1], message, arena);
+    } else {
+      messages[count++] = message;
+    }
+    follows_call = is_call;
   }
-  return Value::List(messages, decoded.size);
+  return Value::List(messages, count);
 }
 
 Result<Value> TemplateMessages(const Value& messages, Arena* arena) {
@@ -337,34 +507,44 @@ bool IsAssistant(const Value& message, const RoleMapping& roles) {
   return mapped != roles.end() && mapped->second == "assistant";
 }
 
-std::string RolesOf(const Value& messages) {
-  std::set<std::string_view> roles;
-  for (uint32_t i = 0; i < messages.size; ++i) {
-    const Value* role = FindKey(messages.as.items[i], "role");
-    if (role != nullptr && role->IsString()) roles.insert(role->Text());
-  }
-  std::string text;
-  for (const std::string_view role : roles) text.append(text.empty() ? "" : ", ").append(role);
-  return text;
+bool IsKnownRole(std::string_view role, const RoleMapping& roles) {
+  if (IsStandardRole(role) || role == "developer" || roles.contains(role)) return true;
+  return std::any_of(roles.begin(), roles.end(),
+                     [&](const auto& named) { return named.second == role; });
 }
 
-bool ShowsWhatWasSaid(const Value& messages, const std::vector<jinja::Mark>& marks,
-                      const RoleMapping& roles) {
-  std::vector<uint8_t> said(messages.size, 0);  // 1: says something, 2: and is the assistant's
-  uint8_t most = 0;
-  for (uint32_t i = 0; i < messages.size; ++i) {
-    const Value& message = messages.as.items[i];
-    if (!SaysSomething(message)) continue;
-    said[i] = IsAssistant(message, roles) ? 2 : 1;
-    most = std::max(most, said[i]);
+bool HasText(const Value& value) {
+  switch (value.kind) {
+    case ValueKind::kString:
+      return !jinja::StripStart(value.Text()).empty();
+    case ValueKind::kList:
+    case ValueKind::kTuple:
+      for (uint32_t i = 0; i < value.size; ++i) {
+        if (HasText(value.as.items[i])) return true;
+      }
+      return false;
+    case ValueKind::kDict:
+      for (uint32_t i = 0; i < value.size; ++i) {
+        if (HasText(value.as.entries[i].value)) return true;
+      }
+      return false;
+    default:
+      return false;
   }
-  if (most == 0) return true;
-  for (const jinja::Mark& mark : marks) {
-    if (mark.kind != jinja::Mark::Kind::kText) continue;
-    // A text of several messages may be anybody's.
-    if (mark.message == jinja::Mark::kUnknown || said[mark.message] == most) return true;
+}
+
+uint8_t SaidOf(const Value& message) {
+  uint8_t said = 0;
+  for (uint32_t i = 0; i < message.size; ++i) {
+    const DictEntry& entry = message.as.entries[i];
+    if (!entry.key.IsString()) continue;
+    for (const jinja::SourceField& field : kSaidFields) {
+      if (!jinja::IsSameName(field.name, entry.key.Text())) continue;
+      if (HasText(entry.value)) said |= field.source;
+      break;
+    }
   }
-  return false;
+  return said;
 }
 
 }  // namespace easydata::chat

@@ -103,16 +103,68 @@ TEST_F(ConversationTest, ManyKeysTakeNoLongerThanTheirText) {
   EXPECT_THAT(read, ::testing::EndsWith(R"("key 199999": 1, "reasoning_content": "t"}])"));
 }
 
-TEST_F(ConversationTest, ATextShowsWhatWasSaidOrNot) {
-  Read(R"([{"role": "user", "content": "question"}, {"role": "assistant", "content": "answer"}])");
-  using jinja::Mark;
-  EXPECT_TRUE(ShowsWhatWasSaid(messages_, {{Mark::Kind::kText, 1, 0, 6}}, kTestRoles));
-  EXPECT_FALSE(ShowsWhatWasSaid(messages_, {{Mark::Kind::kText, 0, 0, 8}}, kTestRoles))
-      << "nothing of the assistant's is there";
-  EXPECT_FALSE(ShowsWhatWasSaid(messages_, {{Mark::Kind::kMessage, 1, 0, 8}}, kTestRoles));
-  Read(R"([{"role": "user", "content": "question"}, {"role": "assistant", "content": " \n"}])");
-  EXPECT_TRUE(ShowsWhatWasSaid(messages_, {{Mark::Kind::kText, 0, 0, 8}}, kTestRoles))
-      << "the assistant says nothing";
+TEST_F(ConversationTest, NamesOfSpeakersBecomeRolesWhateverTheirKey) {
+  const std::vector<std::string> own = {"gpt"};
+  const auto roles = [&](std::string_view json, const std::vector<std::string>* own_roles) {
+    const Value value = reader_.ReadJson(json, &arena_).ValueOrDie();
+    const auto read = ReadConversation(value, {.roles = &kTestRoles, .own_roles = own_roles},
+                                       &reader_, &arena_);
+    std::string all;
+    for (uint32_t i = 0; i < read->size; ++i) {
+      all += std::string(jinja::FindKey(read->as.items[i], "role")->Text()) + " ";
+    }
+    return all;
+  };
+  constexpr std::string_view kChat = R"([{"role": "human", "content": "a"},
+    {"role": "gpt", "content": "b"}, {"role": "User", "content": "c"},
+    {"role": "ASSISTANT ", "content": "d"}, {"role": "usr", "content": "e"}])";
+  EXPECT_EQ(roles(kChat, nullptr), "user assistant user assistant usr ");
+  EXPECT_EQ(roles(kChat, &own), "user gpt user assistant usr ") << "the template's own stay";
+}
+
+TEST_F(ConversationTest, CallsThatAreMessagesBecomeToolCalls) {
+  const RoleMapping roles = {{"function_call", "assistant"}, {"human", "user"}};
+  const auto read = [&](std::string_view json) {
+    const Value value = reader_.ReadJson(json, &arena_).ValueOrDie();
+    const auto made = ReadConversation(value, {.roles = &roles}, &reader_, &arena_);
+    std::string text;
+    jinja::AppendJson(*made, {}, &text);
+    return text;
+  };
+  constexpr std::string_view kCalled =
+      R"({"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": )"
+      R"({"name": "f", "arguments": {"a": 1}}}]})";
+  EXPECT_EQ(read(R"([{"from": "function_call",
+                      "value": "{\"name\": \"f\", \"arguments\": {\"a\": 1}}"}])"),
+            "[" + std::string(kCalled) + "]");
+  EXPECT_EQ(read(R"([{"from": "function_call", "value": "{\"name\": \"f\"}"},
+                     {"from": "function_call", "value": "[{\"name\": \"g\"}]"}])"),
+            R"([{"role": "assistant", "content": "", "tool_calls": [{"type": "function", )"
+            R"("function": {"name": "f", "arguments": {}}}, {"type": "function", "function": )"
+            R"({"name": "g", "arguments": {}}}]}])")
+      << "calls at once are one message";
+  EXPECT_EQ(read(R"([{"role": "assistant", "function_call": {"name": "f", "arguments": {}}}])"),
+            R"([{"role": "assistant", "tool_calls": [{"type": "function", "function": )"
+            R"({"name": "f", "arguments": {}}}]}])");
+  EXPECT_EQ(read(R"j([{"from": "function_call", "value": "f(1)"}])j"),
+            R"j([{"role": "assistant", "content": "f(1)"}])j")
+      << "what is no call stays text";
+}
+
+TEST_F(ConversationTest, TextUnderAnotherKeyIsNoMessage) {
+  EXPECT_THAT(Read(R"([{"role": "user", "value": "a", "text": "b"}])"),
+              ::testing::StartsWith("Invalid: messages[0] has its text under 'value', 'text'"));
+  EXPECT_THAT(Read(R"([{"role": "user", "content": "", "message": "a"}])"),
+              ::testing::HasSubstr("under 'message'"));
+  EXPECT_EQ(Read(R"([{"role": "user", "content": "a", "text": "b"}])"),
+            R"([{"role": "user", "content": "a", "text": "b"}])");
+}
+
+TEST_F(ConversationTest, ReasoningIsGivenOnce) {
+  EXPECT_THAT(Read(R"([{"role": "assistant", "content": "a", "reasoning": "b", "thinking": "c"}])"),
+              ::testing::HasSubstr("two reasonings, one in 'thinking' and one in 'reasoning'"));
+  EXPECT_EQ(Read(R"([{"role": "assistant", "thinking": "b", "reasoning_content": " "}])"),
+            R"([{"thinking": "b", "role": "assistant", "reasoning_content": "b"}])");
 }
 
 }  // namespace

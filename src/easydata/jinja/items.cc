@@ -305,7 +305,7 @@ Value GetSlice(const Value& value, const Value& start, const Value& stop, const 
     made.append(text, starts[at], starts[at + 1] - starts[at]);
   }
   Value result = MakeText(made, value, arena);
-  result.flags = value.flags & Value::kMarkup;
+  result.flags |= value.flags & Value::kMarkup;
   return result;
 }
 

@@ -19,12 +19,14 @@ bool IsBlank(std::string_view text) { return StripStart(text).empty(); }
 }  // namespace
 
 void Machine::Run(const Program& program, std::span<const Renderer::Variable> variables,
-                  const RenderOptions& options, std::string* text, std::vector<Mark>* marks) {
+                  const RenderOptions& options, std::string* text, std::vector<Mark>* marks,
+                  bool* shows_tools) {
   program_ = &program;
   options_ = &options;
   given_ = variables;
   text_ = text;
   marks_ = marks;
+  shows_tools_ = shows_tools;
   steps_left_ = options.max_steps;
   StartCounting();
   depth_ = 0;
@@ -82,22 +84,29 @@ void Machine::Print(const Value& value) {
     AppendText(value, text_);
   }
   CheckTextSize();
-  if (!options_->trace ||
-      (value.origin == Value::kNoOrigin && (value.flags & Value::kCaptured) == 0)) {
-    return;
-  }
+  if (!options_->trace) return;
   if (value.IsString() && (value.flags & Value::kCaptured) != 0) {
+    ShowTools(value.flags);
     CopyHeldMarks(value, begin);
     return;
   }
-  MarkText(value.origin, begin);
+  Value source = Value::String("");
+  AddSourcesWithin(value, &source);
+  ShowTools(source.flags);
+  if (source.origin != Value::kNoOrigin) MarkText(source.origin, source.flags, begin);
 }
 
-void Machine::MarkText(uint16_t origin, size_t begin) {
+void Machine::MarkText(uint16_t origin, uint8_t sources, size_t begin) {
   if (IsBlank(std::string_view(*text_).substr(begin))) return;
   marks_->push_back({Mark::Kind::kText,
                      origin == Value::kManyOrigins ? Mark::kUnknown : origin - uint32_t{1}, begin,
-                     text_->size()});
+                     text_->size(), static_cast<uint8_t>(sources & ~Value::kTools)});
+}
+
+/// Tools have no marks of their own: they are long, and where they stand asks nobody.
+void Machine::ShowTools(uint8_t sources) {
+  if ((sources & Value::kTools) == 0) return;
+  (captures_.empty() ? *shows_tools_ : captures_.back().shows_tools) = true;
 }
 
 Value Machine::Sum(const Value& left, const Value& right) {
@@ -113,15 +122,20 @@ Value Machine::Sum(const Value& left, const Value& right) {
 void Machine::PrintSum(int count) {
   const size_t first = stack_.size() - static_cast<size_t>(count);
   const bool is_text = std::all_of(stack_.begin() + static_cast<ptrdiff_t>(first), stack_.end(),
-                                   [](const Value& v) { return v.IsString() && v.flags == 0; });
+                                   [](const Value& v) {
+                                     return v.IsString() && (v.flags & ~Value::kSources) == 0;
+                                   });
   if (is_text) {
     const size_t begin = text_->size();
-    uint16_t origin = Value::kNoOrigin;
+    Value source = Value::String("");
     for (size_t i = first; i < stack_.size(); ++i) {
       PrintText(stack_[i].Text());
-      origin = JoinOrigins(origin, stack_[i].origin);
+      AddSource(stack_[i], &source);
     }
-    if (options_->trace && origin != Value::kNoOrigin) MarkText(origin, begin);
+    if (options_->trace) {
+      ShowTools(source.flags);
+      if (source.origin != Value::kNoOrigin) MarkText(source.origin, source.flags, begin);
+    }
   } else {
     Value sum = stack_[first];
     for (size_t i = 1; i < static_cast<size_t>(count); ++i) sum = Sum(sum, stack_[first + i]);
@@ -141,7 +155,7 @@ void Machine::CopyHeldMarks(const Value& value, size_t to) {
     const char* const until = std::min(end, held.end);
     if (from >= until) continue;
     marks_->push_back({held.kind, held.message, to + static_cast<size_t>(from - begin),
-                       to + static_cast<size_t>(until - begin)});
+                       to + static_cast<size_t>(until - begin), held.sources});
   }
 }
 
@@ -184,13 +198,16 @@ void Machine::EndCapture() {
       const auto origin = mark.message >= Value::kManyOrigins - 1u
                               ? Value::kManyOrigins
                               : static_cast<uint16_t>(mark.message + 1);
-      value.origin =
-          value.origin == Value::kNoOrigin || value.origin == origin ? origin : Value::kManyOrigins;
+      Value of = Value::String("");
+      of.origin = origin;
+      of.flags = mark.sources;
+      AddSource(of, &value);
     }
     held_.push_back({mark.kind, mark.message, text.data() + (mark.begin - capture.begin),
-                     text.data() + (mark.end - capture.begin)});
+                     text.data() + (mark.end - capture.begin), mark.sources});
     value.flags |= Value::kCaptured;
   }
+  if (capture.shows_tools) value.flags |= Value::kTools;
   marks_->resize(capture.first_mark);
   text_->resize(capture.begin);
   stack_.push_back(value);

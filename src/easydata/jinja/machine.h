@@ -19,7 +19,8 @@ class Machine {
 
   /// Throws RenderError.
   void Run(const Program& program, std::span<const Renderer::Variable> variables,
-           const RenderOptions& options, std::string* text, std::vector<Mark>* marks);
+           const RenderOptions& options, std::string* text, std::vector<Mark>* marks,
+           bool* shows_tools);
 
   Arena* arena() { return &arena_; }
   const RenderOptions& options() const { return *options_; }
@@ -57,6 +58,7 @@ class Machine {
   struct Capture {
     size_t begin;
     size_t first_mark;
+    bool shows_tools = false;
   };
 
   /// A mark in a text that was captured.
@@ -65,6 +67,7 @@ class Machine {
     uint32_t message;
     const char* begin;
     const char* end;
+    uint8_t sources;
   };
 
   void Execute(int entry, size_t base);
@@ -72,7 +75,8 @@ class Machine {
   void PrintSum(int count);
   Value Sum(const Value& left, const Value& right);
   void PrintText(std::string_view text);
-  void MarkText(uint16_t origin, size_t begin);
+  void MarkText(uint16_t origin, uint8_t sources, size_t begin);
+  void ShowTools(uint8_t sources);
   void CheckTextSize();
   void CopyHeldMarks(const Value& value, size_t to);
   void CheckTurnsKept(const Value& of, const Arguments& arguments, const Value& made) const;
@@ -100,6 +104,7 @@ class Machine {
   std::span<const Renderer::Variable> given_ = {};
   std::string* text_ = nullptr;
   std::vector<Mark>* marks_ = nullptr;
+  bool* shows_tools_ = nullptr;
   int64_t steps_left_ = 0;
   int depth_ = 0;
   int line_ = 0;

@@ -52,8 +52,8 @@ Value Concatenate(const Value& left, const Value& right, Arena* arena) {
   std::copy_n(left.as.items, left.size, items);
   std::copy_n(right.as.items, right.size, items + left.size);
   Value made = left;
-  made.flags = 0;
-  made.origin = JoinOrigins(left.origin, right.origin);
+  made.flags = SourcesOf(left);
+  AddSource(right, &made);
   made.size = static_cast<uint32_t>(count);
   made.as.items = items;
   return made;
@@ -249,8 +249,10 @@ Value Add(const Value& left, const Value& right, Arena* arena) {
     }
     if (!second.empty()) std::memcpy(bytes + first.size(), second.data(), second.size());
     Value made = Value::String({bytes, size});
-    made.origin = JoinOrigins(left.origin, right.origin);
-    if (left.IsMarkup() || right.IsMarkup()) made.flags = Value::kMarkup;
+    made.origin = left.origin;
+    made.flags = SourcesOf(left);
+    AddSource(right, &made);
+    if (left.IsMarkup() || right.IsMarkup()) made.flags |= Value::kMarkup;
     return made;
   }
   if (IsWhole(left) && IsWhole(right)) {
@@ -299,7 +301,8 @@ Value Multiply(const Value& left, const Value& right, Arena* arena) {
   }
   const size_t size = many.size == 0 ? 0 : many.size * count;
   Value made = many;
-  made.flags = many.IsString() ? many.flags & Value::kMarkup : uint8_t{0};
+  made.flags = SourcesOf(many);
+  if (many.IsMarkup()) made.flags |= Value::kMarkup;
   made.size = static_cast<uint32_t>(size);
   if (many.IsString()) {
     char* bytes = arena->Allocate(size);

@@ -12,21 +12,22 @@
 namespace easydata::jinja {
 namespace {
 
-/// A copy of a value of which all parts are from one message.
-Value WithOrigin(Value value, uint16_t origin, Arena* arena, int depth) {
+/// A copy of a value of which all parts are from one message, or of the tools.
+Value WithOrigin(Value value, uint16_t origin, uint8_t source, Arena* arena, int depth) {
   value.origin = origin;
+  value.flags |= source;
   if (depth > 200) return value;
   if (value.Is(ValueKind::kList) || value.Is(ValueKind::kTuple)) {
     Value* items = arena->Array<Value>(value.size);
     for (uint32_t i = 0; i < value.size; ++i) {
-      items[i] = WithOrigin(value.as.items[i], origin, arena, depth + 1);
+      items[i] = WithOrigin(value.as.items[i], origin, source, arena, depth + 1);
     }
     value.as.items = items;
   } else if (value.Is(ValueKind::kDict)) {
     DictEntry* entries = arena->Array<DictEntry>(value.size);
     for (uint32_t i = 0; i < value.size; ++i) {
       entries[i].key = value.as.entries[i].key;
-      entries[i].value = WithOrigin(value.as.entries[i].value, origin, arena, depth + 1);
+      entries[i].value = WithOrigin(value.as.entries[i].value, origin, source, arena, depth + 1);
     }
     value.as.entries = entries;
   }
@@ -70,8 +71,9 @@ Status Renderer::Render(const Template& compiled, std::span<const Variable> vari
   text_.clear();
   marks_.clear();
   hit_bound_ = false;
+  shows_tools_ = false;
   try {
-    machine_->Run(compiled.program(), variables, options, &text_, &marks_);
+    machine_->Run(compiled.program(), variables, options, &text_, &marks_, &shows_tools_);
     return Status::OK();
   } catch (const RenderError& error) {
     if (exec::StopScope::Stopped()) return Status::Cancelled("rendering was stopped");
@@ -83,7 +85,8 @@ Status Renderer::Render(const Template& compiled, std::span<const Variable> vari
   }
 }
 
-Value MarkMessages(const Value& list, std::span<const std::string_view> fields, Arena* arena) {
+Value MarkMessages(const Value& list, std::span<const SourceField> fields, Arena* arena,
+                   uint8_t others) {
   if (!list.Is(ValueKind::kList)) return list;
   Value* items = arena->Array<Value>(list.size);
   for (uint32_t i = 0; i < list.size; ++i) {
@@ -96,16 +99,25 @@ Value MarkMessages(const Value& list, std::span<const std::string_view> fields, 
     auto* entries = arena->Array<DictEntry>(items[i].size);
     for (uint32_t j = 0; j < items[i].size; ++j) {
       entries[j] = items[i].as.entries[j];
-      const bool is_text = fields.empty() || (entries[j].key.IsString() &&
-                                              std::find(fields.begin(), fields.end(),
-                                                        entries[j].key.Text()) != fields.end());
-      if (is_text) entries[j].value = WithOrigin(entries[j].value, origin, arena, 0);
+      uint8_t source = others;
+      if (entries[j].key.IsString()) {
+        for (const SourceField& field : fields) {
+          if (!IsSameName(field.name, entries[j].key.Text())) continue;
+          source = field.source;
+          break;
+        }
+      }
+      if (source != 0) entries[j].value = WithOrigin(entries[j].value, origin, source, arena, 0);
     }
     items[i].as.entries = entries;
   }
   Value marked = list;
   marked.as.items = items;
   return marked;
+}
+
+Value MarkTools(const Value& tools, Arena* arena) {
+  return WithOrigin(tools, Value::kNoOrigin, Value::kTools, arena, 0);
 }
 
 }  // namespace easydata::jinja

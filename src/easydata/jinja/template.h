@@ -62,6 +62,8 @@ struct Mark {
   uint32_t message = 0;
   size_t begin = 0;  // bytes of the text
   size_t end = 0;
+  /// Of kText, what of the message it is: bits of Value::kSources; 0: anything.
+  uint8_t sources = 0;
 
   bool operator==(const Mark&) const = default;
 };
@@ -102,6 +104,10 @@ class Renderer {
   const std::string& text() const { return text_; }
   const std::vector<Mark>& marks() const { return marks_; }
 
+  /// Whether something of the tools (MarkTools) is in the last text, which was rendered with a
+  /// trace.
+  bool shows_tools() const { return shows_tools_; }
+
   /// Whether the last rendering ended where it would have taken more time or memory than it may.
   bool hit_bound() const { return hit_bound_; }
 
@@ -119,11 +125,23 @@ class Renderer {
   std::string text_ = {};
   std::vector<Mark> marks_ = {};
   bool hit_bound_ = false;
+  bool shows_tools_ = false;
   std::unique_ptr<Machine> machine_;
 };
 
-/// Makes each dict of `list` the message of its number, for marks: what is in its `fields` (all of
-/// them, where none are named) is a text of it. The result is a copy of what changes.
-Value MarkMessages(const Value& list, std::span<const std::string_view> fields, Arena* arena);
+/// A field of messages, and the bit of Value::kSources that its texts have.
+struct SourceField {
+  std::string_view name;
+  uint8_t source;
+};
+
+/// Makes each dict of `list` the message of its number, for marks: what is in its `fields` is a text
+/// of it; what is in others, where `others` is a bit of Value::kSources. The result is a copy of
+/// what changes.
+Value MarkMessages(const Value& list, std::span<const SourceField> fields, Arena* arena,
+                   uint8_t others = 0);
+
+/// A copy of a conversation's tools whose texts are known as theirs.
+Value MarkTools(const Value& tools, Arena* arena);
 
 }  // namespace easydata::jinja

@@ -32,7 +32,7 @@ class TemplateTest : public ::testing::Test {
     items[0] = message("user", "hi");
     items[1] = message("assistant", "yo");
     const std::vector<Renderer::Variable> variables = {
-        {"messages", MarkMessages(Value::List(items, 2), {}, arena)}, {"x", Value::Integer(5)}};
+        {"messages", MarkMessages(Value::List(items, 2), {}, arena, Value::kOther)}, {"x", Value::Integer(5)}};
     return renderer_.Render(**compiled, variables, options);
   }
 
@@ -127,10 +127,11 @@ TEST_F(TemplateTest, MarksSayWhatTheTextComesFrom) {
       Try("{% for m in messages %}<{{ m.role }}>{{ m.content | trim }};{% endfor %}", options)
           .ok());
   EXPECT_EQ(renderer_.text(), "<user>hi;<assistant>yo;");
+  constexpr uint8_t kOther = Value::kOther;
   const std::vector<Mark> plain = {
-      {Mark::Kind::kText, 0, 1, 5},    {Mark::Kind::kText, 0, 6, 8},
-      {Mark::Kind::kMessage, 0, 0, 9}, {Mark::Kind::kText, 1, 10, 19},
-      {Mark::Kind::kText, 1, 20, 22},  {Mark::Kind::kMessage, 1, 9, 23}};
+      {Mark::Kind::kText, 0, 1, 5, kOther},   {Mark::Kind::kText, 0, 6, 8, kOther},
+      {Mark::Kind::kMessage, 0, 0, 9},        {Mark::Kind::kText, 1, 10, 19, kOther},
+      {Mark::Kind::kText, 1, 20, 22, kOther}, {Mark::Kind::kMessage, 1, 9, 23}};
   EXPECT_EQ(renderer_.marks(), plain);
 }
 

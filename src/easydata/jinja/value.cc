@@ -11,9 +11,25 @@ namespace easydata::jinja {
 Value MakeText(std::string_view text, const Value& like, Arena* arena) {
   if (text.size() > std::numeric_limits<uint32_t>::max()) FailBound("a text is too long");
   Value made = Value::String(arena->Copy(text));
-  made.origin = like.origin;
+  AddSourcesWithin(like, &made);
   return made;
 }
+
+namespace {
+
+void AddWithin(const Value& of, Value* made, int depth) {
+  if (of.origin != Value::kNoOrigin || SourcesOf(of) != 0 || depth > 200) {
+    AddSource(of, made);
+  } else if (of.Is(ValueKind::kList) || of.Is(ValueKind::kTuple)) {
+    for (uint32_t i = 0; i < of.size; ++i) AddWithin(of.as.items[i], made, depth + 1);
+  } else if (of.Is(ValueKind::kDict)) {
+    for (uint32_t i = 0; i < of.size; ++i) AddWithin(of.as.entries[i].value, made, depth + 1);
+  }
+}
+
+}  // namespace
+
+void AddSourcesWithin(const Value& of, Value* made) { AddWithin(of, made, 0); }
 
 const char* TypeName(const Value& value) {
   switch (value.kind) {

@@ -47,6 +47,14 @@ struct Value {
   static constexpr uint8_t kMessage = 2;
   /// The string was printed by a block that was captured: Machine knows what is in it.
   static constexpr uint8_t kCaptured = 4;
+  /// What of a message the value is, or is made of: bits that may come together. None: all of it.
+  static constexpr uint8_t kContent = 8;
+  static constexpr uint8_t kReasoning = 16;
+  static constexpr uint8_t kCalls = 32;
+  static constexpr uint8_t kOther = 64;
+  /// The value is of the conversation's tools.
+  static constexpr uint8_t kTools = 128;
+  static constexpr uint8_t kSources = kContent | kReasoning | kCalls | kOther | kTools;
 
   /// `origin` of what is not of one message.
   static constexpr uint16_t kNoOrigin = 0;
@@ -257,6 +265,32 @@ Value MakeText(std::string_view text, const Value& like, Arena* arena);
 inline uint16_t JoinOrigins(uint16_t left, uint16_t right) {
   if (left == right || right == Value::kNoOrigin) return left;
   return left == Value::kNoOrigin ? right : Value::kManyOrigins;
+}
+
+/// What the value is made of: bits of Value::kSources.
+inline uint8_t SourcesOf(const Value& value) {
+  // Of what is undefined, flags say why.
+  return value.Is(ValueKind::kUndefined) ? uint8_t{0} : value.flags & Value::kSources;
+}
+
+/// The sources of what is made of two values. Of whole messages that is all of them.
+inline uint8_t JoinSources(const Value& left, const Value& right) {
+  const auto is_whole = [](const Value& value) {
+    return value.origin != Value::kNoOrigin && (SourcesOf(value) & ~Value::kTools) == 0;
+  };
+  const uint8_t both = SourcesOf(left) | SourcesOf(right);
+  return is_whole(left) || is_whole(right) ? both & Value::kTools : both;
+}
+
+/// Has a value say that it is made of another one, too; of a list or dict that does not say what it
+/// is made of, of what is in it.
+void AddSourcesWithin(const Value& of, Value* made);
+
+/// Has a value say that it is made of another one, too.
+inline void AddSource(const Value& of, Value* made) {
+  const uint8_t sources = JoinSources(*made, of);
+  made->flags = static_cast<uint8_t>((made->flags & ~Value::kSources) | sources);
+  made->origin = JoinOrigins(made->origin, of.origin);
 }
 
 }  // namespace easydata::jinja

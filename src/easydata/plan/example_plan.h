@@ -19,4 +19,8 @@ StreamPlan ExamplePlan(const StreamPlan& upstream,
                        trainer::ExampleOpOptions options, const std::string& template_hash,
                        CutCallback on_cuts = nullptr);
 
+/// The plan, of which a whole pass without an example, though there are rows, is an error: it says
+/// why most rows were left out.
+StreamPlan WithoutExamplesAnError(StreamPlan plan);
+
 }  // namespace easydata::plan

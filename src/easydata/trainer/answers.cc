@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "easydata/chat/claimed_messages.h"
 #include "easydata/jinja/operators.h"
 #include "easydata/jinja/render_error.h"
 #include "easydata/jinja/unicode.h"
@@ -113,6 +114,25 @@ std::string_view SharedPrefix(std::string_view a, std::string_view b) {
   return a.substr(0, shared);
 }
 
+Status CheckAnswer(const Value& answer, std::string_view field) {
+  if (!answer.IsString() || chat::HasText(answer)) return Status::OK();
+  return chat::EmptyAnswer("field '" + std::string(field) + "' holds an answer that");
+}
+
+Status CheckPair(const Value& chosen, const Value& rejected) {
+  ARROW_RETURN_NOT_OK(CheckAnswer(chosen, kPreferenceFields[0]));
+  ARROW_RETURN_NOT_OK(CheckAnswer(rejected, kPreferenceFields[1]));
+  bool same = false;
+  try {
+    same = chosen.kind == rejected.kind && jinja::AreEqual(chosen, rejected);
+  } catch (const jinja::RenderError& error) {
+    return Status::Invalid("'chosen' and 'rejected' cannot be compared: ", error.message);
+  }
+  if (!same) return Status::OK();
+  return Status::Invalid(
+      "'chosen' and 'rejected' are the same, of which nothing can be learned: leave such rows out");
+}
+
 Status ReadAnswers(const ExampleDrafts::Row& row, std::span<const std::string_view> fields,
                    AnswerTexts* out) {
   *out = AnswerTexts();
@@ -128,6 +148,11 @@ Status ReadAnswers(const ExampleDrafts::Row& row, std::span<const std::string_vi
     const Value messages = row.chats.AsMessages(value);
     is_chat = is_chat || !messages.Is(ValueKind::kNone);
     answers.push_back(messages.Is(ValueKind::kNone) ? value : messages);
+  }
+  if (answers.size() == 2) {
+    ARROW_RETURN_NOT_OK(CheckPair(answers[0], answers[1]));
+  } else {
+    ARROW_RETURN_NOT_OK(CheckAnswer(answers[0], fields[0]));
   }
   Value prompt = row.chats.AsMessages(given);
   is_chat = is_chat || !prompt.Is(ValueKind::kNone);

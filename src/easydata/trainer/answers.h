@@ -31,6 +31,13 @@ inline constexpr std::string_view kPreferenceFields[] = {"chosen", "rejected"};
 Status ReadAnswers(const ExampleDrafts::Row& row, std::span<const std::string_view> fields,
                    AnswerTexts* out);
 
+/// Refuses answers of which nothing can be learned: Invalid where the two are the same, and
+/// chat::EmptyAnswer where one is text that says nothing.
+Status CheckPair(const jinja::Value& chosen, const jinja::Value& rejected);
+
+/// chat::EmptyAnswer where a field's text says nothing.
+Status CheckAnswer(const jinja::Value& answer, std::string_view field);
+
 /// The beginning that texts have in common, without half characters.
 std::string_view SharedPrefix(std::string_view a, std::string_view b);
 

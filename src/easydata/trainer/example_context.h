@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "easydata/base/status.h"
 #include "easydata/chat/chat_renderer.h"
 #include "easydata/chat/conversation.h"
+#include "easydata/chat/template_habits.h"
 #include "tokenizers/token_spans.h"
 #include "tokenizers/tokenizer.h"
 
@@ -54,6 +56,12 @@ struct ExampleContext {
   /// Null where the tokenizer has no chat template; `why_no_template` then says so.
   std::shared_ptr<const chat::ChatRenderer> renderer;
   chat::RoleMapping roles = {};
+  /// Names of roles that the template itself has, sorted.
+  std::vector<std::string> own_roles = {};
+  /// What the template is known for; null where there is none.
+  std::shared_ptr<const chat::TemplateHabits> habits = {};
+  /// Whether a role that nobody has told us of was told of.
+  mutable std::atomic<bool> told_of_role = false;
   /// Special tokens at whose ends a text may be cut, and its parts be encoded by themselves: the
   /// ids are those of the whole. Of chats that begin alike, the beginning is encoded once.
   std::vector<std::string> cuts = {};

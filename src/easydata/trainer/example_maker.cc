@@ -65,7 +65,7 @@ Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
 
 Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
                                               const ExampleContext& context,
-                                              std::string_view json_row, bool parse_arguments) {
+                                              std::string_view json_row) {
   const auto text = std::make_shared<arrow::StringScalar>(std::string(json_row));
   ARROW_ASSIGN_OR_RAISE(const auto column, arrow::MakeArrayFromScalar(*text, 1));
   const auto rows =
@@ -73,9 +73,11 @@ Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
   jinja::Arena arena;
   chat::ValueReader reader;
   RowFields fields(*rows, &reader);
-  RowChats chats(&context, parse_arguments, &reader);
+  RowChats chats(&context, maker.example_options(), &reader);
   TextPieces pieces;
   std::vector<ExplainedText> explained;
+  std::vector<chat::LostText> lost;
+  chats.KeepLost(&lost);
   try {
     ARROW_RETURN_NOT_OK(fields.GoTo(0, &arena));
     ARROW_RETURN_NOT_OK(chats.GoTo(fields, &arena));

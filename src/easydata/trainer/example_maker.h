@@ -20,11 +20,15 @@ namespace easydata::trainer {
 struct ExplainedText {
   struct Turn {
     std::string role;
-    size_t begin;  // bytes
-    size_t end;
+    size_t begin = 0;  // bytes; both 0 where nothing of it was printed
+    size_t end = 0;
+    /// What the template leaves out of it: "content, tool_calls".
+    std::string left_out = {};
   };
   std::string text;
   std::vector<Turn> turns = {};
+  /// Why no example can be made of it; empty where one can.
+  std::string error = {};
 };
 
 /// What is read of rows before their texts are encoded: of each row the examples to come.
@@ -86,6 +90,7 @@ Result<std::shared_ptr<const ExampleMaker>> EmbeddingExamples(std::shared_ptr<co
 inline constexpr const char kNoLossReason[] = "no_loss";          // nothing of it is trained on
 inline constexpr const char kLongPromptReason[] = "long_prompt";  // the prompt fills all there is
 inline constexpr const char kTooLongReason[] = "too_long";
+inline constexpr const char kEmptyAnswerReason[] = "empty_answer";
 
 /// A field that must hold text; TypeError where it holds something else.
 Result<std::string_view> TextOf(const jinja::Value& value, std::string_view field);
@@ -100,10 +105,11 @@ Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
     const RowFields& fields, const std::string& first,
     const std::vector<ExampleWriter::Column>& columns);
 
-/// The texts that the examples of a row of JSON are made of. As ExampleDrafts::Read.
+/// The texts that the examples of a row of JSON are made of. As ExampleDrafts::Read, but for what
+/// a template leaves out, which is in the result.
 Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
-                                              const ExampleContext& context, std::string_view json,
-                                              bool parse_arguments);
+                                              const ExampleContext& context,
+                                              std::string_view json);
 
 /// The error of a row that has none of the fields that examples are made of.
 Status NothingToRead(const RowFields& fields, const char* expected);

@@ -56,15 +56,21 @@ class ExampleOpImpl : public BatchOp {
     static thread_local ExampleWorker worker;
     ARROW_ASSIGN_OR_RAISE(const auto schema, OutputSchema(batch.rows->schema()));
     std::vector<std::pair<int64_t, Status>> errors;  // by row
+    std::vector<int64_t> unanswered;                  // rows that are left out
     TextPieces pieces;
     const auto drafts = maker_->Start();
     RowFields fields(*batch.rows, &worker.reader);
-    RowChats chats(context_.get(), options_.parse_arguments, &worker.reader);
+    RowChats chats(context_.get(), maker_->example_options(), &worker.reader);
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
       if (exec::StopScope::Stopped()) return Status::Cancelled("the stream was closed");
       const Status status = ReadRow(row, &fields, &chats, &pieces, drafts.get(), &worker);
       if (status.ok()) continue;
       if (status.IsCancelled() || status.IsOutOfMemory()) return status;
+      if (chat::IsEmptyAnswer(status) &&
+          maker_->example_options().empty_answers == EmptyAnswers::kSkip) {
+        unanswered.push_back(row);
+        continue;
+      }
       errors.emplace_back(row, status);
       if (options_.refuse == nullptr) break;
     }
@@ -78,6 +84,7 @@ class ExampleOpImpl : public BatchOp {
     }
     ExampleWriter writer(maker_->columns());
     ARROW_RETURN_NOT_OK(drafts->Write(pieces, &writer));
+    for (const int64_t row : unanswered) writer.Leave(row, kEmptyAnswerReason, 0);
     for (const ExampleWriter::Refused& refused : writer.refused()) {
       errors.emplace_back(refused.row, refused.error);
     }

@@ -15,7 +15,6 @@ namespace easydata::trainer {
 struct ExampleOpOptions {
   /// Columns to keep beside what is made, as far as rows have them.
   std::vector<std::string> keep = {};
-  bool parse_arguments = false;
   /// Errors say where their row is.
   bool errors_have_addresses = true;
   /// What becomes of rows in error: null: they end the stream. Else it gives the text that stands

@@ -7,6 +7,10 @@ namespace {
 
 constexpr NamedValue<Layout> kLayouts[] = {{"easydel", Layout::kEasydel}, {"trl", Layout::kTrl}};
 constexpr NamedValue<TrainOn> kTrainedTurns[] = {{"all", TrainOn::kAll}, {"last", TrainOn::kLast}};
+constexpr NamedValue<Reasoning> kReasonings[] = {{"error", Reasoning::kError},
+                                                 {"drop", Reasoning::kDrop}};
+constexpr NamedValue<EmptyAnswers> kEmptyAnswers[] = {{"error", EmptyAnswers::kError},
+                                                      {"skip", EmptyAnswers::kSkip}};
 constexpr NamedValue<TruncationMode> kModes[] = {{"keep_start", TruncationMode::kKeepStart},
                                                  {"keep_end", TruncationMode::kKeepEnd}};
 
@@ -43,6 +47,8 @@ Status CheckAnswers(const O& options) {
 }  // namespace
 
 std::span<const NamedValue<Layout>> NamesOf(Layout) { return kLayouts; }
+std::span<const NamedValue<Reasoning>> NamesOf(Reasoning) { return kReasonings; }
+std::span<const NamedValue<EmptyAnswers>> NamesOf(EmptyAnswers) { return kEmptyAnswers; }
 std::span<const NamedValue<TrainOn>> NamesOf(TrainOn) { return kTrainedTurns; }
 std::span<const NamedValue<TruncationMode>> NamesOf(TruncationMode) { return kModes; }
 

@@ -23,12 +23,20 @@ std::span<const NamedValue<TrainOn>> NamesOf(TrainOn);
 enum class TruncationMode { kKeepStart, kKeepEnd };
 std::span<const NamedValue<TruncationMode>> NamesOf(TruncationMode);
 
+/// What becomes of reasoning that a template leaves out, of answers that say nothing.
+enum class Reasoning { kError, kDrop };
+std::span<const NamedValue<Reasoning>> NamesOf(Reasoning);
+enum class EmptyAnswers { kError, kSkip };
+std::span<const NamedValue<EmptyAnswers>> NamesOf(EmptyAnswers);
+
 /// What all examples have in common.
 struct ExampleOptions {
   Layout layout = Layout::kEasydel;
   std::optional<bool> fixed_shapes;
   std::optional<std::vector<std::string>> keep_columns;
-  bool parse_arguments = false;
+  std::optional<bool> parse_arguments;
+  Reasoning reasoning = Reasoning::kError;
+  EmptyAnswers empty_answers = EmptyAnswers::kError;
 
   bool is_trl() const { return layout == Layout::kTrl; }
   bool has_fixed_shapes() const { return fixed_shapes.value_or(!is_trl()); }
@@ -45,7 +53,13 @@ struct ExampleOptions {
                       "Columns of the rows to keep beside what is made."},
         config::Field{"parse_arguments", &O::parse_arguments,
                       "Hand arguments of tool calls that are JSON text to the template as what "
-                      "they say, not as text."},
+                      "they say (True) or as text (False). Unset: as the template wants them."},
+        config::Field{"reasoning", &O::reasoning,
+                      "What becomes of reasoning that the chat template leaves out, but for that "
+                      "of earlier turns: an error of its row, or nothing, where it is meant."},
+        config::Field{"empty_answers", &O::empty_answers,
+                      "Answers that say nothing: an error of their row, or the row is left out "
+                      "and counted."},
     };
   }
 };

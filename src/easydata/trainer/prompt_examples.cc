@@ -105,7 +105,7 @@ class PromptDrafts : public ExampleDrafts {
     }
     ARROW_ASSIGN_OR_RAISE(const Value read, row.chats.Read(messages, field));
     chat::RenderedChat rendered;
-    ARROW_RETURN_NOT_OK(row.chats.RenderPrompt(read, &rendered));
+    ARROW_RETURN_NOT_OK(row.chats.RenderAlone(read, &rendered));
     return std::move(rendered.text);
   }
 

@@ -109,6 +109,8 @@ class RewardDrafts : public ExampleDrafts {
       }
       chats[side] = row.chats.AsMessages(sides[side]);
     }
+    ARROW_RETURN_NOT_OK(CheckPair(chats[0].Is(ValueKind::kNone) ? sides[0] : chats[0],
+                                  chats[1].Is(ValueKind::kNone) ? sides[1] : chats[1]));
     ARROW_ASSIGN_OR_RAISE(const Value prompt, row.fields.Get("prompt"));
     const Value asked = row.chats.AsMessages(prompt);
     *is_text = chats[0].Is(ValueKind::kNone) && chats[1].Is(ValueKind::kNone) &&

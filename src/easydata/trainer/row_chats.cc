@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "easydata/chat/conversation.h"
+#include "easydata/exec/notice.h"
 
 namespace easydata::trainer {
 
@@ -30,10 +31,12 @@ Status RowChats::GoTo(const RowFields& fields, jinja::Arena* arena) {
     return Status::TypeError(
         "field 'chat_template_kwargs' must hold an object: options of the template by name");
   }
-  if (context_->given == nullptr) return Status::OK();
-  for (const jinja::Renderer::Variable& variable : context_->given->all()) {
-    if (variable.name == "tools" && tools_.Is(ValueKind::kNone)) tools_ = variable.value;
+  if (context_->given != nullptr) {
+    for (const jinja::Renderer::Variable& variable : context_->given->all()) {
+      if (variable.name == "tools" && tools_.Is(ValueKind::kNone)) tools_ = variable.value;
+    }
   }
+  habits_ = {context_->habits.get(), tools_, options_};
   return Status::OK();
 }
 
@@ -42,9 +45,13 @@ Value RowChats::AsMessages(const Value& value) const {
 }
 
 Result<Value> RowChats::Read(const Value& value, std::string_view field) const {
-  auto read = chat::ReadConversation(
-      value, {.field = field, .roles = &context_->roles, .parse_arguments = parse_arguments_},
-      reader_, arena_);
+  auto read = chat::ReadConversation(value,
+                                     {.field = field,
+                                      .roles = &context_->roles,
+                                      .parse_arguments = options_of_chats_.parse_arguments,
+                                      .habits = &habits_,
+                                      .own_roles = &context_->own_roles},
+                                     reader_, arena_);
   if (read.ok() || !read.status().IsNotImplemented()) return read;
   return Status::Invalid("field '", field,
                          "' holds text that is no JSON list of messages; expected messages (dicts "
@@ -92,21 +99,39 @@ Status RowChats::RenderPrompt(const Value& messages, chat::RenderedChat* out, bo
   return Render(request, out);
 }
 
-Status RowChats::RenderWhole(const Value& messages, chat::RenderedChat* out) const {
+chat::ChatRequest RowChats::RequestOf(const Value& messages) const {
   chat::ChatRequest request;
   request.messages = jinja::MarkMessages(messages, chat::kSaidFields, arena_);
-  request.tools = tools_;
+  if (!tools_.Is(ValueKind::kNone)) request.tools = jinja::MarkTools(tools_, arena_);
   request.options = options_;
   request.trace = true;
+  return request;
+}
+
+chat::ClaimOptions RowChats::claims() const {
+  return {.roles = &context_->roles,
+          .habits = &habits_,
+          .drops_reasoning = options_of_chats_.reasoning == Reasoning::kDrop};
+}
+
+Status RowChats::RenderAlone(const Value& messages, chat::RenderedChat* out) const {
+  chat::ChatRequest request = RequestOf(messages);
+  request.add_generation_prompt = true;
   ARROW_RETURN_NOT_OK(Render(request, out));
-  if (!out->has_text_marks || chat::ShowsWhatWasSaid(messages, out->marks, context_->roles)) {
-    return Status::OK();
+  return chat::CheckClaimed(request, *out, claims());
+}
+
+Status RowChats::RenderWhole(const Value& messages, chat::RenderedChat* out) const {
+  ARROW_RETURN_NOT_OK(chat::CheckAnswers(messages, context_->roles));
+  const chat::ChatRequest request = RequestOf(messages);
+  ARROW_RETURN_NOT_OK(Render(request, out));
+  if (lost_ != nullptr) return chat::FindLostTexts(request, *out, claims(), lost_);
+  ARROW_RETURN_NOT_OK(chat::CheckClaimed(request, *out, claims()));
+  const auto strange = chat::StrangeRole(messages, context_->roles, &context_->own_roles);
+  if (!strange.empty() && !context_->told_of_role.exchange(true)) {
+    exec::Notify(chat::StrangeRoleNotice(strange));
   }
-  return Status::Invalid(
-      "the chat template leaves out what the messages say (content, reasoning, calls of tools): "
-      "does "
-      "it know these fields, and their roles? They are: ",
-      chat::RolesOf(messages));
+  return Status::OK();
 }
 
 }  // namespace easydata::trainer

@@ -2,12 +2,15 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "easydata/base/status.h"
 #include "easydata/chat/chat_renderer.h"
+#include "easydata/chat/claimed_messages.h"
 #include "easydata/chat/column_values.h"
 #include "easydata/jinja/value.h"
 #include "easydata/trainer/example_context.h"
+#include "easydata/trainer/example_options.h"
 #include "easydata/trainer/row_fields.h"
 
 namespace easydata::trainer {
@@ -15,8 +18,8 @@ namespace easydata::trainer {
 /// Reads the conversations of one row, and renders them with its own tools and options.
 class RowChats {
  public:
-  RowChats(const ExampleContext* context, bool parse_arguments, chat::ValueReader* reader)
-      : context_(context), parse_arguments_(parse_arguments), reader_(reader) {}
+  RowChats(const ExampleContext* context, const ExampleOptions& options, chat::ValueReader* reader)
+      : context_(context), options_of_chats_(options), reader_(reader) {}
 
   /// Starts with a row: its `tools` and `chat_template_kwargs`.
   Status GoTo(const RowFields& fields, jinja::Arena* arena);
@@ -37,25 +40,38 @@ class RowChats {
   jinja::Value Single(std::string_view role, std::string_view content) const;
 
   /// Renders a conversation that a model answers: the prompt's text, and its marks for a `trace`.
+  /// What the template leaves out is seen where the whole conversation is rendered.
   Status RenderPrompt(const jinja::Value& messages, chat::RenderedChat* out,
                       bool trace = false) const;
 
-  /// Renders a whole conversation, whose text must come out: Invalid where it has none of what the
-  /// assistant says (of what is said at all, where that is nothing).
+  /// The same of a prompt that is all there is: Invalid where its text does not come out.
+  Status RenderAlone(const jinja::Value& messages, chat::RenderedChat* out) const;
+
+  /// Renders a whole conversation: Invalid where something of its text does not come out, or the
+  /// assistant says nothing (chat::IsEmptyAnswer).
   Status RenderWhole(const jinja::Value& messages, chat::RenderedChat* out) const;
+
+  /// Has RenderWhole say what the last text lacks in `*lost`, where it would be an error; null: in
+  /// an error.
+  void KeepLost(std::vector<chat::LostText>* lost) { lost_ = lost; }
+  const std::vector<chat::LostText>* lost() const { return lost_; }
 
   const jinja::Value& tools() const { return tools_; }
   const jinja::Value& options() const { return options_; }
 
  private:
   Status Render(const chat::ChatRequest& request, chat::RenderedChat* out) const;
+  chat::ChatRequest RequestOf(const jinja::Value& messages) const;
+  chat::ClaimOptions claims() const;
 
   const ExampleContext* const context_;
-  const bool parse_arguments_;
+  const ExampleOptions& options_of_chats_;
   chat::ValueReader* const reader_;
   jinja::Arena* arena_ = nullptr;
   jinja::Value tools_ = jinja::Value::None();
   jinja::Value options_ = jinja::Value::None();
+  chat::HabitsOfRow habits_ = {};
+  std::vector<chat::LostText>* lost_ = nullptr;
 };
 
 }  // namespace easydata::trainer

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "easydata/config/descriptor.h"
+#include "easydata/trainer/answers.h"
 #include "easydata/trainer/assistant_mask.h"
 #include "easydata/trainer/example_maker.h"
 
@@ -174,17 +175,39 @@ class SftDrafts : public ExampleDrafts {
     if (row.explained != nullptr) row.explained->push_back({text});
   }
 
-  /// The text of the last rendering, with its messages.
+  /// The text of the last rendering, with its messages, and what is left out of each.
   void Explain(const Row& row, const Value& messages) const {
     if (row.explained == nullptr) return;
     ExplainedText explained = {rendered_.text};
-    for (const jinja::Mark& mark : rendered_.marks) {
-      if (mark.kind != jinja::Mark::Kind::kMessage || mark.message >= messages.size) continue;
-      const Value* role = jinja::FindKey(messages.as.items[mark.message], "role");
-      explained.turns.push_back(
-          {role == nullptr ? "" : std::string(role->Text()), mark.begin, mark.end});
+    for (uint32_t i = 0; i < messages.size; ++i) {
+      const Value* role = jinja::FindKey(messages.as.items[i], "role");
+      ExplainedText::Turn turn = {role == nullptr ? "" : std::string(role->Text())};
+      // What no loop prints is known by its text.
+      for (const auto kind : {jinja::Mark::Kind::kMessage, jinja::Mark::Kind::kText}) {
+        for (const jinja::Mark& mark : rendered_.marks) {
+          if (mark.kind != kind || mark.message != i || turn.end > turn.begin) continue;
+          turn.begin = mark.begin;
+          turn.end = mark.end;
+        }
+      }
+      explained.turns.push_back(std::move(turn));
+    }
+    if (row.chats.lost() != nullptr) {
+      for (const chat::LostText& lost : *row.chats.lost()) {
+        if (explained.error.empty()) {
+          explained.error = chat::DescribeLost(lost, messages, context_.roles);
+        }
+        if (lost.message >= messages.size) continue;
+        std::string& left_out = explained.turns[lost.message].left_out;
+        left_out += (left_out.empty() ? "" : ", ") + std::string(chat::NameOfSource(lost.source));
+      }
     }
     row.explained->push_back(std::move(explained));
+  }
+
+  /// Whether the last rendering is one to look at, of which no example can be made.
+  static bool LacksText(const Row& row) {
+    return row.chats.lost() != nullptr && !row.chats.lost()->empty();
   }
 
   Status ReadChat(const Row& row, const Value& value, std::string_view field) {
@@ -205,6 +228,7 @@ class SftDrafts : public ExampleDrafts {
   Status AddChat(const Row& row, const Value& messages, TrainOn train_on) {
     ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered_));
     Explain(row, messages);
+    if (LacksText(row)) return Status::OK();
     SftDraft draft = {.row = row.number};
     draft.whole = row.pieces.Add(rendered_.text, /*add_special_tokens=*/false, row.number);
     if (maker_->masks_chats()) {
@@ -223,6 +247,7 @@ class SftDrafts : public ExampleDrafts {
 
   Status ReadCompletion(const Row& row, const Value& prompt, const Value& completion) {
     SftDraft draft = {.row = row.number};
+    ARROW_RETURN_NOT_OK(CheckAnswer(completion, "completion"));
     const Value answer = row.chats.AsMessages(completion);
     Value asked = row.chats.AsMessages(prompt);
     if (asked.Is(ValueKind::kNone) && answer.Is(ValueKind::kNone)) {
@@ -249,6 +274,7 @@ class SftDrafts : public ExampleDrafts {
     const Value messages = row.chats.Join(asked, said);
     ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered_));
     Explain(row, messages);
+    if (LacksText(row)) return Status::OK();
     draft.whole = row.pieces.Add(rendered_.text, /*add_special_tokens=*/false, row.number);
     if (options_.mask_prompt && options_.example.is_trl()) {
       // TRL's assistant_only_loss.

@@ -91,8 +91,8 @@ void TakeSaid(const Value& message, std::vector<std::string_view>* said) {
   const auto add = [&](std::string_view text) {
     if (!(text = StripBoth(text)).empty()) said->push_back(text);
   };
-  for (const std::string_view field : chat::kSaidFields) {
-    const Value* value = FindKey(message, field);
+  for (const jinja::SourceField& field : chat::kSaidFields) {
+    const Value* value = FindKey(message, field.name);
     if (value == nullptr || !value->IsString()) continue;
     const std::string_view text = value->Text();
     add(text);

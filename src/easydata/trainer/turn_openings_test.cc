@@ -93,14 +93,16 @@ class Masks {
                  const std::vector<std::pair<std::string, std::string>>& merges = {})
       : tokenizer_(TokenizerOf(merges)) {
     const auto compiled = jinja::Template::Compile(source).ValueOrDie();
-    renderer = std::make_shared<CountingRenderer>(chat::NativeChatRenderer(
-        compiled, compiled, chat::ChatVariables::Read(R"({"eos_token": "<e>"})").ValueOrDie()));
+    const auto rendered_by = chat::NativeChatRenderer(
+        compiled, compiled, chat::ChatVariables::Read(R"({"eos_token": "<e>"})").ValueOrDie());
+    renderer = std::make_shared<CountingRenderer>(rendered_by);
     auto context = std::make_shared<ExampleContext>();
     context->encoder = tokenizer_;
     context->tokens.eos_id = kEnd;
     context->tokens.eos_text = "<e>";
     context->span_finder.spans = std::make_shared<const tokenizers::TokenSpans>(*tokenizer_);
     context->renderer = renderer;
+    context->habits = std::make_shared<const chat::TemplateHabits>(rendered_by);
     context->roles = {{"assistant", "assistant"}, {"user", "user"}};
     context_ = context;
     options.example.fixed_shapes = false;
@@ -178,8 +180,8 @@ constexpr const char* kTurns =
 
 TEST(TurnOpeningsTest, WhatATurnOpensWithIsGiven) {
   EXPECT_EQ(Masks(kTurns).Of(ChatRow({Message("system", "s"), User("a"), Assistant("b"), User(""),
-                                      Assistant(""), Assistant("c")})),
-            "<system>\ns<e>\n<user>\na<e>\n<assistant>\n[[b<e>]]\n<user>\n<e>\n<assistant>\n[[<e>]]"
+                                      Assistant("d"), Assistant("c")})),
+            "<system>\ns<e>\n<user>\na<e>\n<assistant>\n[[b<e>]]\n<user>\n<e>\n<assistant>\n[[d<e>]]"
             "\n<assistant>\n[[c<e>]]\n");
   EXPECT_EQ(Masks(kTurns).Of(ChatRow({Assistant("b"), User("a"), Assistant("c")})),
             "<assistant>\n[[b<e>]]\n<user>\na<e>\n<assistant>\n[[c<e>]]\n");
@@ -192,8 +194,8 @@ TEST(TurnOpeningsTest, ASeparatorIsPrintedInTheMessageBefore) {
       "{% endfor %}{% if add_generation_prompt %}{{ '\\n\\n' }}### assistant:\n{% endif %}");
   EXPECT_EQ(masks.Of(ChatRow({User("a"), Assistant("b"), User("c"), Assistant("d")})),
             "### user:\na\n\n### assistant:\n[[b<e>]]\n\n### user:\nc\n\n### assistant:\n[[d<e>]]");
-  EXPECT_EQ(masks.Of(ChatRow({Assistant("b"), User("c"), Assistant("")})),
-            "### assistant:\n[[b<e>]]\n\n### user:\nc\n\n### assistant:\n[[<e>]]");
+  EXPECT_EQ(masks.Of(ChatRow({Assistant("b"), User("c"), Assistant("d")})),
+            "### assistant:\n[[b<e>]]\n\n### user:\nc\n\n### assistant:\n[[d<e>]]");
 }
 
 TEST(TurnOpeningsTest, ATurnIsOpenedWithoutBeingAskedFor) {

@@ -8,7 +8,10 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <atomic>
 
+#include "easydata/chat/claimed_messages.h"
+#include "easydata/exec/notice.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/jinja/render_error.h"
 #include "easydata/json/json_column.h"
@@ -35,6 +38,7 @@ class RenderMessages : public BatchOp {
                  std::shared_ptr<const BatchOp> fallback)
       : options_(std::move(options)),
         renderer_(std::move(renderer)),
+        habits_(renderer_),
         fallback_(std::move(fallback)) {}
 
   bool keeps_rows() const override { return true; }
@@ -173,21 +177,32 @@ class RenderMessages : public BatchOp {
       ARROW_ASSIGN_OR_RAISE(const Value given,
                             worker->reader.ReadRow(messages, i, messages_are_json, arena));
       if (given.Is(jinja::ValueKind::kNone)) return false;
-      ARROW_ASSIGN_OR_RAISE(
-          const Value read,
-          chat::ReadConversation(given, {.field = options_.messages, .roles = &options_.roles},
-                                 &worker->reader, arena));
       chat::ChatRequest request;
-      request.messages = jinja::MarkMessages(read, chat::kSaidFields, arena);
-      request.trace = true;
       if (tools != nullptr) {
         ARROW_ASSIGN_OR_RAISE(const Value described,
                               worker->reader.ReadRow(*tools, i, tools_are_json, arena));
         ARROW_ASSIGN_OR_RAISE(request.tools, chat::ReadTools(described, &worker->reader, arena));
+        if (!request.tools.Is(jinja::ValueKind::kNone)) {
+          request.tools = jinja::MarkTools(request.tools, arena);
+        }
       }
+      const chat::HabitsOfRow habits = {&habits_, request.tools};
+      ARROW_ASSIGN_OR_RAISE(const Value read,
+                            chat::ReadConversation(given,
+                                                   {.field = options_.messages,
+                                                    .roles = &options_.roles,
+                                                    .habits = &habits,
+                                                    .own_roles = &options_.own_roles},
+                                                   &worker->reader, arena));
+      ARROW_RETURN_NOT_OK(chat::CheckAnswers(read, options_.roles));
+      request.messages = jinja::MarkMessages(read, chat::kSaidFields, arena);
+      request.trace = true;
       ARROW_RETURN_NOT_OK(renderer_->Render(request, &worker->rendered));
-      if (!chat::ShowsWhatWasSaid(request.messages, worker->rendered.marks, options_.roles)) {
-        return Status::NotImplemented("a conversation whose text is left out");
+      ARROW_RETURN_NOT_OK(chat::CheckClaimed(request, worker->rendered,
+                                             {.roles = &options_.roles, .habits = &habits}));
+      const auto strange = chat::StrangeRole(read, options_.roles, &options_.own_roles);
+      if (!strange.empty() && !told_of_role_.exchange(true)) {
+        exec::Notify(chat::StrangeRoleNotice(strange));
       }
       return true;
     } catch (const jinja::RenderError& error) {
@@ -197,6 +212,8 @@ class RenderMessages : public BatchOp {
 
   const RenderMessagesOptions options_;
   const std::shared_ptr<const chat::ChatRenderer> renderer_;
+  const chat::TemplateHabits habits_;
+  mutable std::atomic<bool> told_of_role_ = false;
   const std::shared_ptr<const BatchOp> fallback_;
 };
 

@@ -20,6 +20,8 @@ struct RenderMessagesOptions {
   /// The columns of the result, `text` among them.
   std::vector<std::string> output = {};
   chat::RoleMapping roles = {};
+  /// Names of roles that the template itself has, sorted.
+  std::vector<std::string> own_roles = {};
 };
 
 /// Renders each row's conversation to text. A row without one has no text.

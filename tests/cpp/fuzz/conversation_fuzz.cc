@@ -19,6 +19,7 @@
 
 #include "easydata/chat/assistant_turns.h"
 #include "easydata/chat/column_values.h"
+#include "easydata/chat/claimed_messages.h"
 #include "easydata/chat/conversation.h"
 #include "easydata/jinja/python_text.h"
 #include "easydata/jinja/template.h"
@@ -119,8 +120,9 @@ void CheckMessages(const Value& messages, std::string_view input) {
     }
     CheckStatus(IsTrained(message).status(), input);
     (void)IsAssistant(message, kRoles);
+    (void)SaidOf(message);
   }
-  (void)RolesOf(messages);
+  (void)CheckAnswers(messages, kRoles);
 }
 
 void Check(const uint8_t* data, size_t size) {

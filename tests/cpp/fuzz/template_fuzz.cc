@@ -19,6 +19,7 @@
 #include "easydata/chat/assistant_turns.h"
 #include "easydata/chat/chat_renderer.h"
 #include "easydata/chat/column_values.h"
+#include "easydata/chat/claimed_messages.h"
 #include "easydata/chat/conversation.h"
 #include "easydata/jinja/template.h"
 #include "finding.h"
@@ -161,7 +162,7 @@ void CheckChat(const std::shared_ptr<const Template>& compiled, std::string_view
   std::vector<chat::AssistantTurn> turns;
   const Status found = chat::FindAssistantTurns(request.messages, traced,
                                                 renderer->has_generation(false), kRoles, &turns);
-  (void)chat::ShowsWhatWasSaid(request.messages, traced.marks, kRoles);
+  (void)chat::CheckClaimed(request, traced, {.roles = &kRoles});
   if (!found.ok()) return CheckError(found, input);
   size_t last = 0;
   for (const chat::AssistantTurn& turn : turns) {

@@ -227,7 +227,8 @@ _REFUSALS = {
     "inner": "within the turn of",
     "outside": "outside of a loop over messages",
     "twice": "twice: which of the two",
-    "left out": "leaves out what the messages say",
+    "left out": "leaves out the",
+    "empty": "is an answer that says nothing",
     "untraceable": "cannot be traced",
 }
 

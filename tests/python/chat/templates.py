@@ -1,6 +1,7 @@
 """Template texts: small ones of our own, those beside tokenizers, and those of TRL."""
 
 import importlib.util
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,13 @@ def _of_trl() -> Iterator[tuple[str, str]]:
     for location in (spec and spec.submodule_search_locations) or ():
         for path in sorted(Path(location).glob("chat_templates/*.jinja")):
             yield f"trl:{path.stem}", path.read_text(encoding="utf-8")
+
+
+def public_templates() -> Iterator[tuple[str, str]]:
+    """Files of public projects, as published; none where they are not at hand."""
+    path = SHARED / "data" / "chat_templates" / "templates.json"
+    if path.is_file():
+        yield from json.loads(path.read_text(encoding="utf-8")).items()
 
 
 def all_templates() -> list[Any]:

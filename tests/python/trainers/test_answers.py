@@ -14,6 +14,7 @@ from easydata.trainers import (
     ORPOPreprocessTransform,
     PPOPreprocessTransform,
     RewardPreprocessTransform,
+    SFTPreprocessTransform,
 )
 from easydata.transforms import ExpandTransform, Transform
 
@@ -81,7 +82,6 @@ def test_dpo_cuts_prompts_at_their_start_and_answers_at_their_end() -> None:
         ("yes", "no", ""),
         (" x", "y", ""),
         ([user("a"), assistant("b")], [user("a"), assistant("c")], "a"),
-        ([user("a"), assistant("b")], [user("a"), assistant("b")], "a"),
     ],
 )
 def test_the_prompt_is_what_both_begin_with(chosen: Any, rejected: Any, prompt: str) -> None:
@@ -222,3 +222,42 @@ def test_options_of_the_other_layout_are_refused() -> None:
         DPOPreprocessTransform(tokenizer(), 5, layout="trl")
     with pytest.raises(ValueError, match=r"has max_prompt_length and max_completion_length$"):
         KTOPreprocessTransform(tokenizer(), max_length=5)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"prompt": "a", "chosen": "b", "rejected": "b"}, "'chosen' and 'rejected' are the same"),
+        (
+            {"prompt": [user("a")], "chosen": [assistant("b")], "rejected": [assistant("b")]},
+            "'chosen' and 'rejected' are the same",
+        ),
+        ({"prompt": "a", "chosen": "b", "rejected": " "}, "field 'rejected' holds an answer that"),
+        (
+            {"prompt": [user("a")], "chosen": [assistant("b")], "rejected": [assistant("")]},
+            r"messages\[1\] \(role 'assistant'\) is an answer that says nothing",
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", [DPOPreprocessTransform, RewardPreprocessTransform])
+def test_a_pair_of_which_nothing_can_be_learned_is_refused(
+    kind: Any, row: dict[str, Any], said: str
+) -> None:
+    transform = kind(tokenizer(), None)
+    with pytest.raises(ValueError, match=said):
+        transform(row)
+    skipping = kind(tokenizer(), None, empty_answers="skip")
+    if "same" not in said:
+        assert skipping(row) is None
+
+
+def test_an_empty_completion_is_refused() -> None:
+    row = {"prompt": "a", "completion": "", "label": True}
+    for transform in (
+        KTOPreprocessTransform(tokenizer(), None),
+        SFTPreprocessTransform(tokenizer(), None),
+    ):
+        with pytest.raises(
+            ValueError, match="field 'completion' holds an answer that says nothing"
+        ):
+            transform(row)

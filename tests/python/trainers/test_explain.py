@@ -125,3 +125,48 @@ def test_inspect_shows_the_masks_of_a_config(tmp_path: Path) -> None:
     assert "empty conversation" in as_json["rows"][1]["error"]
     inspect("--mask", status=2)
     inspect(rows, "--config", tmp_path / "sft.json", status=2)
+
+
+def test_every_message_is_listed_and_what_is_left_out() -> None:
+    source = (
+        "{% for m in messages if m.role != 'usr' %}<{{ m.role }}>{{ m.content }}<|im_end|>"
+        "{% endfor %}"
+    )
+    transform = sft(chat_template=source)
+    row = {
+        "messages": [
+            {"role": "usr", "content": "Who?"},
+            {"role": "user", "content": "You?"},
+            {"role": "assistant", "content": "Me.", "reasoning": "so"},
+        ]
+    }
+    explained = transform.explain(row)
+    (example,) = explained.examples
+    assert [(turn.role, turn.tokens > 0, turn.left_out) for turn in example.turns] == [
+        ("usr", False, "content"),
+        ("user", True, ""),
+        ("assistant", True, "reasoning"),
+    ]
+    assert [warning[:7] for warning in explained.warnings] == ["error: "]
+    assert "messages[0] (role 'usr')" in explained.warnings[0]
+    red = [line.plain for line in explained.lines(marks=False) if line.style == "red"]
+    assert red[0] == "  turn 0: usr, 0 tokens, 0 trained, left out: content"
+    assert len(red) == 2
+    good = transform.explain({"messages": [{"role": "human", "content": "a"}, row["messages"][1]]})
+    assert not any(line.style == "red" for line in good.lines(marks=False))
+    with pytest.raises(ValueError, match="leaves out"):
+        transform.examples(row)
+
+
+def test_a_system_message_that_no_loop_prints_is_listed() -> None:
+    source = (
+        "{{ messages[0].content }}<|im_end|>{% for m in messages[1:] %}<{{ m.role }}>"
+        "{{ m.content }}<|im_end|>{% endfor %}"
+    )
+    transform = sft(chat_template=source)
+    chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]
+    (example,) = transform.explain({"messages": chat}).examples
+    assert [(turn.role, turn.tokens > 0) for turn in example.turns] == [
+        ("system", True),
+        ("user", True),
+    ]

@@ -236,15 +236,17 @@ def test_a_field_that_is_no_json_is_named(field: str, text: str) -> None:  # X18
             run()
 
 
-def test_arguments_of_calls_are_parsed_on_request() -> None:
+def test_arguments_of_calls_are_parsed_as_the_template_wants() -> None:
     template = (
         "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}"
         "{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}"
     )
     call = {"type": "function", "function": {"name": "f", "arguments": '{"day": 1}'}}
     row = {"messages": [user("x"), assistant("y", tool_calls=[call])]}
-    assert text_of(sft(chat_template=template)(row)) == 'xy"{\\"day\\": 1}"'
+    assert text_of(sft(chat_template=template)(row)) == 'xy{"day": 1}'
     assert text_of(sft(chat_template=template, parse_arguments=True)(row)) == 'xy{"day": 1}'
+    as_text = text_of(sft(chat_template=template, parse_arguments=False)(row))
+    assert as_text == 'xy"{\\"day\\": 1}"'
 
 
 @pytest.mark.parametrize(
@@ -284,7 +286,7 @@ def test_roles_may_be_named() -> None:
 
 def test_a_chat_that_a_template_empties_is_an_error() -> None:
     template = "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"
-    with pytest.raises(ValueError, match=r"leaves out what the messages say.*assistant, user"):
+    with pytest.raises(ValueError, match=r"leaves out the 'content' of messages\[1\]"):
         sft(chat_template=template)({"messages": chat()})
 
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from batches import difference
 from chat_rows import OPTIONS, ROWS, Row, assistant, chat, tokenizer, user
+from data_folders import OWN
 from easydata.trainers import SFTPreprocessTransform
 from easydata.transforms.trainer_examples import named_transform
 
@@ -297,3 +298,30 @@ def test_a_dataset_may_have_a_template_of_its_own(tmp_path: Path) -> None:
         )
         made = list(Pipeline.from_config(config).source().tokenize().build())
         assert tokenizer().decode(made[0]["input_ids"]).startswith("[user]When does ferry 0")
+
+
+def test_rows_of_which_none_gives_an_example_are_an_error(tmp_path: Path) -> None:
+    rows = [{"messages": [user("Anybody there?")]} for _ in range(6)]
+    rows.append({"messages": [user("x"), assistant("")]})
+    transform = SFTPreprocessTransform(
+        tokenizer(), 60, mask_prompt=True, fixed_shapes=False, empty_answers="skip"
+    )
+    source = source_of(tmp_path / "rows.jsonl", rows).transform(transform)
+    said = r"none of the 7 rows.* gives an example: of 6, nothing of it is trained on"
+    with pytest.raises(ValueError, match=said):
+        list(source)
+    with AsyncDataLoader(source, 2) as loader, pytest.raises(ValueError, match=said):
+        next(iter(loader))
+    assert list(source_of(tmp_path / "none.jsonl", []).transform(transform)) == []
+    bad = [{"messages": [{"role": "martian", "content": "x"}, assistant("y")]}] * 3
+    path = tmp_path / "bad.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in bad))
+    dataset = DatasetConfig(
+        str(path),
+        tokenizer=str(OWN / "tokenizers" / "split"),
+        chat_template="{% for m in messages if m.role != 'martian' %}{{ m.content }}{% endfor %}",
+        transform={"name": "sft", "fixed_shapes": False},
+        on_error="skip",
+    )
+    with pytest.raises(ValueError, match=r"none of the 3 rows.*it is in error: refused"):
+        list(Pipeline.from_config(PipelineConfig(datasets=[dataset])).source().build())

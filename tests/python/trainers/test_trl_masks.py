@@ -95,7 +95,7 @@ def compare(name: str) -> Counter[str]:
         try:
             made = transform.examples({"messages": chat})
         except ValueError as error:
-            said = re.search(r"within the turn of|leaves out what the messages say", str(error))
+            said = re.search(r"within the turn of|leaves out the|says nothing", str(error))
             count["we refuse" if said else str(error)] += 1
             continue
         encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)

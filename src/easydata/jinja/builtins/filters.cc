@@ -59,7 +59,7 @@ Value CallFilter(Machine* machine, int filter, const Value& value, const Argumen
   };
   const auto changed = [&](const Value& text, const std::string& made) {
     Value result = MakeText(made, text, arena);
-    result.flags = text.flags & Value::kMarkup;
+    result.flags |= text.flags & Value::kMarkup;
     return result;
   };
   machine->CountSteps(1);
@@ -147,7 +147,7 @@ Value CallFilter(Machine* machine, int filter, const Value& value, const Argumen
           Replaced(text.Text(), machine->TextOf(old, &old_text), machine->TextOf(by, &new_text),
                    Whole(count, -1, "count"), machine->options().max_text_bytes),
           text, arena);
-      made.origin = JoinOrigins(made.origin, by.origin);
+      AddSource(by, &made);
       return made;
     }
     case kSelect:

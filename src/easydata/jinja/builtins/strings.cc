@@ -225,7 +225,7 @@ Value CallStringMethod(Machine* machine, int method, const Value& of, const Argu
   machine->CountSteps(1 + static_cast<int64_t>(text.size() >> 8));
   const auto made = [&](const std::string& result) {
     Value value = MakeText(result, of, arena);
-    value.flags = of.flags & Value::kMarkup;
+    value.flags |= of.flags & Value::kMarkup;
     return value;
   };
   const auto plain = [&](const char* name) { arguments.Check(name, 0, ""); };
@@ -291,7 +291,7 @@ Value CallStringMethod(Machine* machine, int method, const Value& of, const Argu
       if (of.IsMarkup()) FailUnsupported("join() of a safe text");
       const Items items = ItemsOf(Required(arguments, 0, "iterable"), arena);
       std::string joined;
-      uint16_t origin = of.origin;
+      Value source = PartOf(of, "");
       for (uint32_t i = 0; i < items.count; ++i) {
         const Value& item = items.values[i];
         if (!item.IsString()) {
@@ -300,12 +300,10 @@ Value CallStringMethod(Machine* machine, int method, const Value& of, const Argu
         }
         if (i > 0) joined += text;
         joined += item.Text();
-        origin = JoinOrigins(origin, item.origin);
+        AddSource(item, &source);
         if (joined.size() > machine->options().max_text_bytes) FailBound("a text is too long");
       }
-      Value value = MakeText(joined, of, arena);
-      value.origin = origin;
-      return value;
+      return MakeText(joined, source, arena);
     }
     case kMethodRemoveprefix:
     case kMethodRemovesuffix: {

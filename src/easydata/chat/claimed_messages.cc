@@ -1,0 +1,350 @@
+#include "easydata/chat/claimed_messages.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "easydata/chat/assistant_turns.h"
+#include "easydata/jinja/python_text.h"
+#include "easydata/jinja/unicode.h"
+
+namespace easydata::chat {
+namespace {
+
+using jinja::FindKey;
+using jinja::Mark;
+using jinja::StripEnd;
+using jinja::StripStart;
+using jinja::Value;
+using jinja::ValueKind;
+
+constexpr std::string_view kThoughtBegin = "<think>";
+constexpr std::string_view kThoughtEnd = "</think>";
+/// Enough of a line to know it by.
+constexpr size_t kKeyBytes = 200;
+/// What is shown of a role in errors.
+constexpr size_t kRoleBytes = 60;
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string_view StripBoth(std::string_view text) { return StripEnd(StripStart(text)); }
+
+/// Whether a text is in another one, as far as a line of it tells: as it is, or as JSON has it.
+bool IsIn(std::string_view text, std::string_view all) {
+  text = StripBoth(text);
+  if (text.empty()) return true;
+  std::string_view first = text.substr(0, std::min(text.find('\n'), kKeyBytes));
+  if (first.size() == kKeyBytes) {
+    while (!first.empty() && (first.back() & 0xC0) == 0x80) first.remove_suffix(1);
+    if (!first.empty() && (first.back() & 0x80) != 0) first.remove_suffix(1);
+  }
+  const size_t line = text.rfind('\n');
+  std::string_view last = line == std::string_view::npos ? text : text.substr(line + 1);
+  if (last.size() > kKeyBytes) last = {};
+  for (const std::string_view each : {first, last}) {
+    const std::string_view key = StripBoth(each);
+    if (!key.empty() && Contains(all, key)) return true;
+  }
+  std::string json;
+  jinja::AppendJson(Value::String(first), {}, &json);
+  return Contains(all, std::string_view(json).substr(1, json.size() - 2));
+}
+
+/// Whether one of the texts in a value is in another text.
+bool HasTextIn(const Value& value, std::string_view all) {
+  switch (value.kind) {
+    case ValueKind::kString:
+      return HasText(value) && IsIn(value.Text(), all);
+    case ValueKind::kList:
+    case ValueKind::kTuple:
+      return std::any_of(value.as.items, value.as.items + value.size,
+                         [&](const Value& item) { return HasTextIn(item, all); });
+    case ValueKind::kDict:
+      for (uint32_t i = 0; i < value.size; ++i) {
+        const jinja::DictEntry& entry = value.as.entries[i];
+        // What templates have themselves.
+        if (entry.key.IsString() && entry.key.Text() == "type") continue;
+        if (HasTextIn(entry.value, all)) return true;
+      }
+      return false;
+    default:
+      return false;
+  }
+}
+
+/// What a model thought, where that stands in a content: the text in <think>...</think>.
+std::string_view ThoughtIn(const Value& message) {
+  const Value* content = FindKey(message, "content");
+  if (content == nullptr || !content->IsString()) return {};
+  const std::string_view text = content->Text();
+  // Looking for the first one is faster, and mostly there is none.
+  if (!Contains(text, kThoughtEnd)) return {};
+  const size_t end = text.rfind(kThoughtEnd);
+  const size_t begin = text.find(kThoughtBegin);
+  const size_t from = begin < end ? begin + kThoughtBegin.size() : 0;
+  return StripBoth(text.substr(from, end - from));
+}
+
+/// Whether a content is a thought, and nothing behind it.
+bool IsOnlyThought(const Value& message) {
+  const Value* content = FindKey(message, "content");
+  const std::string_view text = content->Text();
+  return StripStart(text.substr(text.rfind(kThoughtEnd) + kThoughtEnd.size())).empty();
+}
+
+/// What marks say of one message.
+struct Printed {
+  uint8_t sources = 0;
+  uint32_t first = 0;  // of its marks of texts
+  uint32_t end = 0;
+};
+
+/// Looks for what one conversation says in its text.
+class Search {
+ public:
+  Search(const ChatRequest& request, const RenderedChat& rendered, const ClaimOptions& options)
+      : messages_(request.messages), rendered_(rendered), options_(options) {}
+
+  Status Find(const Value& tools, std::vector<LostText>* lost) {
+    static thread_local std::vector<Printed> printed;  // by message
+    printed.assign(messages_.size, Printed());
+    printed_ = printed;
+    has_unmarked_ = !rendered_.has_text_marks;
+    if (rendered_.has_text_marks) {
+      for (uint32_t i = 0; i < rendered_.marks.size(); ++i) {
+        const Mark& mark = rendered_.marks[i];
+        if (mark.kind != Mark::Kind::kText) continue;
+        if (mark.message >= messages_.size) {
+          has_unmarked_ = true;
+          continue;
+        }
+        Printed& of = printed[mark.message];
+        if (of.end == 0) of.first = i;
+        of.end = i + 1;
+        of.sources |= mark.sources == 0 ? Value::kSources : mark.sources;
+      }
+    }
+    for (uint32_t i = 0; i < messages_.size; ++i) {
+      const Value& message = messages_.as.items[i];
+      const auto missing = static_cast<uint8_t>(SaidOf(message) & ~printed[i].sources);
+      bool is_lost = false;
+      if ((missing & Value::kContent) != 0 && !HasFieldIn(message, Value::kContent)) {
+        ARROW_ASSIGN_OR_RAISE(is_lost, IsContentLost(i));
+        if (is_lost) lost->push_back({i, Value::kContent});
+      }
+      if ((missing & Value::kReasoning) != 0 && !HasFieldIn(message, Value::kReasoning)) {
+        ARROW_ASSIGN_OR_RAISE(is_lost, IsReasoningLost(i, Habit::kShowsReasoning));
+        if (is_lost) lost->push_back({i, Value::kReasoning});
+      } else {
+        ARROW_ASSIGN_OR_RAISE(is_lost, IsThoughtLost(i, missing));
+        if (is_lost) lost->push_back({i, Value::kReasoning});
+      }
+      if ((missing & Value::kCalls) != 0 && !HasFieldIn(message, Value::kCalls)) {
+        lost->push_back({i, Value::kCalls});
+      }
+    }
+    if (tools.Is(ValueKind::kNone)) return Status::OK();
+    bool shows_tools = rendered_.shows_tools;
+    if (!rendered_.knows_tools && options_.habits != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(shows_tools, options_.habits->Has(Habit::kShowsTools));
+    }
+    if (!shows_tools) lost->push_back({LostText::kConversation, Value::kTools});
+    return Status::OK();
+  }
+
+ private:
+  /// Whether fields of a message are in the text where no mark says so: in stretches that are of
+  /// several messages, or anywhere where there are no marks.
+  bool HasFieldIn(const Value& message, uint8_t source) const {
+    for (const jinja::SourceField& field : kSaidFields) {
+      const Value* value = field.source == source ? FindKey(message, field.name) : nullptr;
+      if (value == nullptr || !HasText(*value)) continue;
+      if (IsInUnmarked([&](std::string_view text) { return HasTextIn(*value, text); })) return true;
+    }
+    return false;
+  }
+
+  template <typename Has>
+  bool IsInUnmarked(const Has& has) const {
+    if (!has_unmarked_) return false;
+    if (!rendered_.has_text_marks) return has(rendered_.text);
+    return std::any_of(rendered_.marks.begin(), rendered_.marks.end(), [&](const Mark& mark) {
+      return mark.kind == Mark::Kind::kText && mark.message == Mark::kUnknown && has(TextAt(mark));
+    });
+  }
+
+  std::string_view TextAt(const Mark& mark) const {
+    return std::string_view(rendered_.text).substr(mark.begin, mark.end - mark.begin);
+  }
+
+  Result<bool> IsContentLost(uint32_t message) const {
+    const Value& of = messages_.as.items[message];
+    if (!IsAssistant(of, *options_.roles) || ThoughtIn(of).empty() || !IsOnlyThought(of)) {
+      return true;
+    }
+    ARROW_ASSIGN_OR_RAISE(const bool lost, IsReasoningLost(message, Habit::kShowsThoughts));
+    return lost;
+  }
+
+  /// Whether it is a loss that reasoning is not in the text: not where a template prints it in the
+  /// last turn alone.
+  Result<bool> IsReasoningLost(uint32_t message, Habit habit) const {
+    if (options_.drops_reasoning) return false;
+    if (message + 1 >= messages_.size || options_.habits == nullptr) return true;
+    const Value* calls = FindKey(messages_.as.items[message], "tool_calls");
+    const bool has_calls = calls != nullptr && HasText(*calls);
+    if (habit == Habit::kShowsReasoning && has_calls) habit = Habit::kShowsReasoningOfCalls;
+    ARROW_ASSIGN_OR_RAISE(const bool shows, options_.habits->Has(habit));
+    return !shows;
+  }
+
+  /// The same of a thought in a content of which the rest is there.
+  Result<bool> IsThoughtLost(uint32_t message, uint8_t missing) const {
+    if ((missing & Value::kContent) != 0 && rendered_.has_text_marks) return false;
+    const std::string_view thought = ThoughtIn(messages_.as.items[message]);
+    if (thought.empty() || !IsAssistant(messages_.as.items[message], *options_.roles)) {
+      return false;
+    }
+    if (rendered_.has_text_marks) {
+      const Printed& of = printed_[message];
+      for (uint32_t i = of.first; i < of.end; ++i) {
+        const Mark& mark = rendered_.marks[i];
+        const bool is_its = mark.kind == Mark::Kind::kText && mark.message == message;
+        if (is_its && IsIn(thought, TextAt(mark))) return false;
+      }
+    }
+    if (IsInUnmarked([&](std::string_view text) { return IsIn(thought, text); })) return false;
+    return IsReasoningLost(message, Habit::kShowsThoughts);
+  }
+
+  const Value& messages_;
+  const RenderedChat& rendered_;
+  const ClaimOptions& options_;
+  std::span<const Printed> printed_ = {};
+  bool has_unmarked_ = false;
+};
+
+std::string Shown(std::string_view role) {
+  size_t size = std::min(role.size(), kRoleBytes);
+  while (size < role.size() && size > 0 && (role[size] & 0xC0) == 0x80) --size;
+  std::string shown = "'" + std::string(role.substr(0, size));
+  return shown + (size < role.size() ? "...'" : "'");
+}
+
+std::string_view RoleOf(const Value& message) {
+  const Value* role = FindKey(message, "role");
+  return role != nullptr && role->IsString() ? role->Text() : std::string_view();
+}
+
+constexpr char kEmptyAnswerType[] = "easydata::chat::EmptyAnswer";
+
+class EmptyAnswerDetail : public arrow::StatusDetail {
+ public:
+  const char* type_id() const override { return kEmptyAnswerType; }
+  std::string ToString() const override { return "an empty answer"; }
+};
+
+}  // namespace
+
+Status FindLostTexts(const ChatRequest& request, const RenderedChat& rendered,
+                     const ClaimOptions& options, std::vector<LostText>* lost) {
+  lost->clear();
+  return Search(request, rendered, options).Find(request.tools, lost);
+}
+
+Status CheckClaimed(const ChatRequest& request, const RenderedChat& rendered,
+                    const ClaimOptions& options) {
+  std::vector<LostText> lost;
+  ARROW_RETURN_NOT_OK(FindLostTexts(request, rendered, options, &lost));
+  if (lost.empty()) return Status::OK();
+  return Status::Invalid(DescribeLost(lost[0], request.messages, *options.roles));
+}
+
+std::string_view NameOfSource(uint8_t source) {
+  switch (source) {
+    case Value::kContent:
+      return "content";
+    case Value::kReasoning:
+      return "reasoning";
+    case Value::kCalls:
+      return "tool_calls";
+    default:
+      return "tools";
+  }
+}
+
+std::string DescribeLost(const LostText& lost, const Value& messages, const RoleMapping& roles) {
+  if (lost.source == Value::kTools) {
+    return "the chat template leaves out the row's 'tools': it knows none; give the template of a "
+           "model that does (chat_template=), or drop the field";
+  }
+  const std::string where = "messages[" + std::to_string(lost.message) + "]";
+  const std::string_view role = RoleOf(messages.as.items[lost.message]);
+  const std::string leaves_out = "the chat template leaves out the ";
+  const std::string of = " of " + where + " (role " + Shown(role) + ")";
+  switch (lost.source) {
+    case Value::kReasoning:
+      return leaves_out + "reasoning" + of +
+             ": give a template that prints it (chat_template=), or take it out of the messages; "
+             "reasoning=\"drop\" of a transform says that it is meant";
+    case Value::kCalls:
+      return leaves_out + "'tool_calls'" + of +
+             ": it knows no calls of tools; give the template of a model that does "
+             "(chat_template=), or leave such rows out";
+    default:
+      break;
+  }
+  if (!IsKnownRole(role, roles)) {
+    return leaves_out + "'content'" + of +
+           ": it knows no such role; correct it, or say which one it is by role_mapping=, in a "
+           "DatasetConfig by format_callback=ConvertToChatML(role_mapping=)";
+  }
+  return leaves_out + "'content'" + of +
+         ": give a template that prints it (chat_template=), or take it out of the messages";
+}
+
+Status CheckAnswers(const Value& messages, const RoleMapping& roles) {
+  for (uint32_t i = 0; i < messages.size; ++i) {
+    const Value& message = messages.as.items[i];
+    if (SaidOf(message) != 0 || !IsAssistant(message, roles)) continue;
+    // What a weight is wrong with is said by who reads it.
+    const auto is_trained = IsTrained(message);
+    if (is_trained.ok() && !*is_trained) continue;
+    return EmptyAnswer("messages[" + std::to_string(i) + "] (role " + Shown(RoleOf(message)) +
+                       ") is an answer that");
+  }
+  return Status::OK();
+}
+
+Status EmptyAnswer(std::string_view what) {
+  return Status::Invalid(what, " says nothing: a model would learn to end at once; take it out, or "
+                               "leave such rows out: empty_answers=\"skip\" of a transform")
+      .WithDetail(std::make_shared<EmptyAnswerDetail>());
+}
+
+bool IsEmptyAnswer(const Status& status) {
+  return status.detail() != nullptr && status.detail()->type_id() == kEmptyAnswerType;
+}
+
+std::string_view StrangeRole(const Value& messages, const RoleMapping& roles,
+                             const std::vector<std::string>* own_roles) {
+  for (uint32_t i = 0; i < messages.size; ++i) {
+    const std::string_view role = RoleOf(messages.as.items[i]);
+    if (role.empty() || IsKnownRole(role, roles)) continue;
+    if (own_roles != nullptr && std::binary_search(own_roles->begin(), own_roles->end(), role)) {
+      continue;
+    }
+    return role;
+  }
+  return {};
+}
+
+std::string StrangeRoleNotice(std::string_view role) {
+  return "chats have messages of role " + Shown(role) +
+         ", which is no usual one and which the chat template does not name: it prints them with "
+         "that role; is that meant? This is said once";
+}
+
+}  // namespace easydata::chat
