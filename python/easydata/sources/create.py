@@ -105,10 +105,9 @@ def formatted(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedD
     callback, fields = config.format_callback, config.format_fields
     if callback is not None and not any(callback in step._calls() for step in done):
         source = source.transform(MapTransform(callback))
-    rename = RenameFields(fields or {})
-    if fields and not any(repr(step) == repr(rename) for step in done):
+    if fields and not any(repr(step) == repr(RenameFields(fields)) for step in done):
         require_fields(source, fields, f"format_fields of dataset {config.name!r}")
-        source = source.transform(rename)
+        source = source.rename_fields(fields)
     return source
 
 
