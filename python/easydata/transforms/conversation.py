@@ -32,6 +32,7 @@ FROM_VALUE_ROLES = {
 }
 """Roles of from/value messages by the names in the data."""
 
+
 def decoded(value: Any) -> Any:
     """What a JSON string holds; other values, and text that is no JSON list or dict, stay."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):

@@ -121,9 +121,7 @@ def explain(transform: Any, row: dict[str, Any]) -> Explanation:
     errors = [error for _, _, error in texts if error]
     if errors:
         # Without what the template leaves out there is no example, but there is a text to see.
-        return Explanation(
-            [_untrained(transform, text) for text in texts], [f"error: {errors[0]}"]
-        )
+        return Explanation([_untrained(transform, text) for text in texts], [f"error: {errors[0]}"])
     made, dropped = transform._examples_of(row)
     warnings = [_said(reason, tokens) for reason, _, tokens in dropped]
     examples: list[ExplainedExample] = []

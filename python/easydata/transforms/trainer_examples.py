@@ -128,9 +128,7 @@ class _Examples(_Step):
         """
         return explain(self, example)
 
-    def _texts_of(
-        self, example: Example
-    ) -> list[tuple[str, list[tuple[str, int, int, str]], str]]:
+    def _texts_of(self, example: Example) -> list[tuple[str, list[tuple[str, int, int, str]], str]]:
         wanted = {name: example[name] for name in self._maker.fields if name in example}
         return self._maker.explain(wanted)
 

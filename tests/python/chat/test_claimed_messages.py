@@ -226,11 +226,18 @@ def test_what_is_meant_can_be_said() -> None:
 
 
 def test_parse_arguments_is_as_the_template_wants_or_as_one_says() -> None:
-    chat = [ASKED, said("assistant", "", tool_calls=[{"function": {"name": "f", "arguments": '{"x": 1}'}}])]
+    chat = [
+        ASKED,
+        said("assistant", "", tool_calls=[{"function": {"name": "f", "arguments": '{"x": 1}'}}]),
+    ]
     texts = [
         tokenizer().decode(
             SFTPreprocessTransform(
-                tokenizer(), None, chat_template=THINKING, fixed_shapes=False, parse_arguments=parsed
+                tokenizer(),
+                None,
+                chat_template=THINKING,
+                fixed_shapes=False,
+                parse_arguments=parsed,
             ).examples({"messages": chat})[0]["input_ids"]
         )
         for parsed in (None, True, False)
@@ -416,7 +423,9 @@ def _is_of_earlier_turn(
     texts: ConversationText, chat: Chat, tools: list[Any] | None, at: int, field: str, word: str
 ) -> bool:
     """Whether a template prints what is reasoning in the last turn alone."""
-    is_thought = field == "reasoning" or "<think>" in str(chat[at].get("content", chat[at].get("value")))
+    is_thought = field == "reasoning" or "<think>" in str(
+        chat[at].get("content", chat[at].get("value"))
+    )
     if not is_thought or at + 1 >= len(chat):
         return False
     try:
@@ -426,7 +435,10 @@ def _is_of_earlier_turn(
 
 
 def _templates() -> list[Any]:
-    return [*all_templates(), *(pytest.param(source, id=name) for name, source in public_templates())]
+    return [
+        *all_templates(),
+        *(pytest.param(source, id=name) for name, source in public_templates()),
+    ]
 
 
 @pytest.mark.parametrize("source", _templates())

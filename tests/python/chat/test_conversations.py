@@ -80,8 +80,14 @@ def test_unknown_roles_are_errors_that_list_the_known(tmp_path: Path, tiny: str)
 
 
 LOST: dict[str, Any] = {
-    "all roles unknown": [{"role": "prompter", "content": "Q"}, {"role": "answerer", "content": "A"}],
-    "the assistant's unknown": [{"role": "user", "content": "Q"}, {"role": "answerer", "content": "A"}],
+    "all roles unknown": [
+        {"role": "prompter", "content": "Q"},
+        {"role": "answerer", "content": "A"},
+    ],
+    "the assistant's unknown": [
+        {"role": "user", "content": "Q"},
+        {"role": "answerer", "content": "A"},
+    ],
     "short texts that the template has": [
         {"role": "prompter", "content": "You"},
         {"role": "answerer", "content": "a"},
@@ -90,7 +96,10 @@ LOST: dict[str, Any] = {
         {"role": "prompter", "content": "?"},
         {"role": "answerer", "content": SYSTEM_PROMPT},
     ],
-    "the question repeated": [{"role": "user", "content": "Hi"}, {"role": "answerer", "content": "Hi"}],
+    "the question repeated": [
+        {"role": "user", "content": "Hi"},
+        {"role": "answerer", "content": "Hi"},
+    ],
     "reasoning alone": [
         {"role": "user", "content": "Q"},
         {"role": "assistant", "content": "", "reasoning_content": "because"},

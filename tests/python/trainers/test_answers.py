@@ -257,5 +257,7 @@ def test_an_empty_completion_is_refused() -> None:
         KTOPreprocessTransform(tokenizer(), None),
         SFTPreprocessTransform(tokenizer(), None),
     ):
-        with pytest.raises(ValueError, match="field 'completion' holds an answer that says nothing"):
+        with pytest.raises(
+            ValueError, match="field 'completion' holds an answer that says nothing"
+        ):
             transform(row)
