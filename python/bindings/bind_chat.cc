@@ -202,8 +202,8 @@ nb::object Trace(const BoundTemplate& self, nb::dict variables, std::string_view
     const bool is_known = mark.message != jinja::Mark::kUnknown;
     const bool has_fields = fields && mark.kind == jinja::Mark::Kind::kText;
     const std::string name = has_fields ? FieldsOf(mark) : MarkName(mark.kind);
-    marks.append(nb::make_tuple(name, is_known ? nb::cast(mark.message) : nb::none(),
-                                mark.begin, mark.end));
+    marks.append(
+        nb::make_tuple(name, is_known ? nb::cast(mark.message) : nb::none(), mark.begin, mark.end));
   }
   return nb::make_tuple(TextOf(renderer.text()), marks);
 }
@@ -225,7 +225,8 @@ struct PyConversationRenderer {
 };
 
 void MakeConversationRenderer(PyConversationRenderer* self, nb::object render,
-                              std::optional<nb::dict> roles, const nb::dict& names,
+                              std::optional<nb::typed<nb::dict, std::string, std::string>> roles,
+                              nb::typed<nb::dict, std::string, std::string> names,
                               std::vector<std::string> own_roles, bool drops_reasoning) {
   Owned owned;
   Borrowed borrowed = owned.Lend(std::move(render));
@@ -244,8 +245,8 @@ nb::str RenderConversation(const PyConversationRenderer& self, nb::handle value,
   const nb::object render = self.render.Get();
   if (!render.is_valid()) Check(Borrowed::Gone());
   std::string strange;
-  nb::str text = RenderPythonConversation(self.how, render, value, field, tools,
-                                          std::move(decoded), &strange);
+  nb::str text =
+      RenderPythonConversation(self.how, render, value, field, tools, std::move(decoded), &strange);
   if (!strange.empty() && !self.told->exchange(true)) {
     const nb::gil_scoped_release released;
     exec::Notify(chat::StrangeRoleNotice(strange));
@@ -322,9 +323,8 @@ void BindChat(nb::module_& m) {
                 "list[dict[str, typing.Any]]"),
         "Messages as templates see them: no keys without a value, what a model thought under all "
         "of its names.");
-  BindOwner<PyConversationRenderer>(
-      m, "ConversationRenderer",
-      "Renders conversations of Python's, whose text must come out.")
+  BindOwner<PyConversationRenderer>(m, "ConversationRenderer",
+                                    "Renders conversations of Python's, whose text must come out.")
       .def("__init__", &MakeConversationRenderer, nb::arg("render"), nb::kw_only(),
            nb::arg("roles").none(), nb::arg("names"), nb::arg("own_roles"),
            nb::arg("drops_reasoning") = false)
@@ -376,10 +376,9 @@ void BindChat(nb::module_& m) {
            "chats take: Jinja2, which has no bounds, is not to be asked then.")
       .def("trace", &Trace, nb::arg("variables"), nb::kw_only(), nb::arg("messages") = "messages",
            nb::arg("now") = nb::none(), nb::arg("fields") = false,
-           nb::sig(
-               "def trace(self, variables: dict[str, object], *, messages: str = 'messages', "
-               "now: float | None = None, fields: bool = False) -> "
-               "tuple[str, list[tuple[str, int | None, int, int]]]"),
+           nb::sig("def trace(self, variables: dict[str, object], *, messages: str = 'messages', "
+                   "now: float | None = None, fields: bool = False) -> "
+                   "tuple[str, list[tuple[str, int | None, int, int]]]"),
            "Renders a text, and says what its stretches come from: (kind, number of the message, "
            "first byte, end), where kind is \"message\" (printed while a loop was there), "
            "\"generation\" (by a generation block) or \"text\" (a text of that message; with "

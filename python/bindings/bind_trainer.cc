@@ -114,9 +114,8 @@ struct PyExampleMaker {
 BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const std::string& name,
                        const std::string& text, bool keeps_rows, bool has_identity,
                        const std::string& template_hash, std::vector<std::string> keep,
-                       bool refuses, const std::string& quarantine_path,
-                       bool reads_all, nb::object report, nb::object warn,
-                       nb::object check_first_row) {
+                       bool refuses, const std::string& quarantine_path, bool reads_all,
+                       nb::object report, nb::object warn, nb::object check_first_row) {
   trainer::ExampleOpOptions options;
   options.keep = keep;
   if (refuses) {
@@ -224,13 +223,10 @@ nb::list ExplainRow(const PyExampleMaker& maker, nb::handle row) {
 
 template <typename O, typename Make>
 void BindMaker(nb::module_& m, const char* function, Make make, const char* doc) {
-  BindOptions<O>(m)
-      .def_prop_ro(
-          "keep_columns",
-          [](const O& self) {
-            return self.example.keep_columns.value_or(std::vector<std::string>());
-          },
-          "Columns to keep.");
+  BindOptions<O>(m).def_prop_ro(
+      "keep_columns",
+      [](const O& self) { return self.example.keep_columns.value_or(std::vector<std::string>()); },
+      "Columns to keep.");
   m.def(
       function,
       [make](const PyExampleContext& context, const O& options) {
@@ -318,9 +314,8 @@ void BindTrainer(nb::module_& m) {
   m.def(
       "examples_step", &ExamplesStep, nb::arg("callable"), nb::arg("maker"), nb::kw_only(),
       nb::arg("name"), nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"),
-      nb::arg("template_hash"), nb::arg("keep"), nb::arg("refuses"),
-      nb::arg("quarantine_path"), nb::arg("reads_all"), nb::arg("report"), nb::arg("warn"),
-      nb::arg("check_first_row"),
+      nb::arg("template_hash"), nb::arg("keep"), nb::arg("refuses"), nb::arg("quarantine_path"),
+      nb::arg("reads_all"), nb::arg("report"), nb::arg("warn"), nb::arg("check_first_row"),
       "The step that makes examples of rows. Where it `refuses`, rows in error are left out, told "
       "to `warn`, and put into the file `quarantine_path` unless it is empty; else the first one "
       "ends the stream. `check_first_row` raises where the names of the first row's fields show "

@@ -56,8 +56,7 @@ void ReadRendered(nb::handle made, chat::RenderedChat* out) {
   }
 }
 
-Status PythonChatRenderer::Render(const chat::ChatRequest& request,
-                                  chat::RenderedChat* out) const {
+Status PythonChatRenderer::Render(const chat::ChatRequest& request, chat::RenderedChat* out) const {
   EngineGil gil;
   if (!gil.held()) return EngineGil::Ending();
   const nb::object render = render_.Get();

@@ -226,14 +226,14 @@ class Search {
   bool has_unmarked_ = false;
 };
 
-std::string Shown(std::string_view role) {
+std::string Quoted(std::string_view role) {
   size_t size = std::min(role.size(), kRoleBytes);
   while (size < role.size() && size > 0 && (role[size] & 0xC0) == 0x80) --size;
   std::string shown = "'" + std::string(role.substr(0, size));
   return shown + (size < role.size() ? "...'" : "'");
 }
 
-std::string_view RoleOf(const Value& message) {
+std::string_view RoleNamed(const Value& message) {
   const Value* role = FindKey(message, "role");
   return role != nullptr && role->IsString() ? role->Text() : std::string_view();
 }
@@ -281,9 +281,9 @@ std::string DescribeLost(const LostText& lost, const Value& messages, const Role
            "model that does (chat_template=), or drop the field";
   }
   const std::string where = "messages[" + std::to_string(lost.message) + "]";
-  const std::string_view role = RoleOf(messages.as.items[lost.message]);
+  const std::string_view role = RoleNamed(messages.as.items[lost.message]);
   const std::string leaves_out = "the chat template leaves out the ";
-  const std::string of = " of " + where + " (role " + Shown(role) + ")";
+  const std::string of = " of " + where + " (role " + Quoted(role) + ")";
   switch (lost.source) {
     case Value::kReasoning:
       return leaves_out + "reasoning" + of +
@@ -305,22 +305,23 @@ std::string DescribeLost(const LostText& lost, const Value& messages, const Role
          ": give a template that prints it (chat_template=), or take it out of the messages";
 }
 
-Status CheckAnswers(const Value& messages, const RoleMapping& roles) {
+Status CheckSaysSomething(const Value& messages, const RoleMapping& roles) {
   for (uint32_t i = 0; i < messages.size; ++i) {
     const Value& message = messages.as.items[i];
     if (SaidOf(message) != 0 || !IsAssistant(message, roles)) continue;
     // What a weight is wrong with is said by who reads it.
     const auto is_trained = IsTrained(message);
     if (is_trained.ok() && !*is_trained) continue;
-    return EmptyAnswer("messages[" + std::to_string(i) + "] (role " + Shown(RoleOf(message)) +
+    return EmptyAnswer("messages[" + std::to_string(i) + "] (role " + Quoted(RoleNamed(message)) +
                        ") is an answer that");
   }
   return Status::OK();
 }
 
 Status EmptyAnswer(std::string_view what) {
-  return Status::Invalid(what, " says nothing: a model would learn to end at once; take it out, or "
-                               "leave such rows out: empty_answers=\"skip\" of a transform")
+  return Status::Invalid(what,
+                         " says nothing: a model would learn to end at once; take it out, or "
+                         "leave such rows out: empty_answers=\"skip\" of a transform")
       .WithDetail(std::make_shared<EmptyAnswerDetail>());
 }
 
@@ -331,7 +332,7 @@ bool IsEmptyAnswer(const Status& status) {
 std::string_view StrangeRole(const Value& messages, const RoleMapping& roles,
                              const std::vector<std::string>* own_roles) {
   for (uint32_t i = 0; i < messages.size; ++i) {
-    const std::string_view role = RoleOf(messages.as.items[i]);
+    const std::string_view role = RoleNamed(messages.as.items[i]);
     if (role.empty() || IsKnownRole(role, roles)) continue;
     if (own_roles != nullptr && std::binary_search(own_roles->begin(), own_roles->end(), role)) {
       continue;
@@ -342,7 +343,7 @@ std::string_view StrangeRole(const Value& messages, const RoleMapping& roles,
 }
 
 std::string StrangeRoleNotice(std::string_view role) {
-  return "chats have messages of role " + Shown(role) +
+  return "chats have messages of role " + Quoted(role) +
          ", which is no usual one and which the chat template does not name: it prints them with "
          "that role; is that meant? This is said once";
 }

@@ -54,7 +54,7 @@ std::string DescribeLost(const LostText& lost, const jinja::Value& messages,
 
 /// Invalid where the assistant is to be trained on a message that says nothing. IsEmptyAnswer tells
 /// it from other errors.
-Status CheckAnswers(const jinja::Value& messages, const RoleMapping& roles);
+Status CheckSaysSomething(const jinja::Value& messages, const RoleMapping& roles);
 
 /// The error of an answer that says nothing; `what` is the subject of a sentence.
 Status EmptyAnswer(std::string_view what);

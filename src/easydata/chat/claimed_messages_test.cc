@@ -14,7 +14,7 @@ using ::testing::StartsWith;
 
 using jinja::Value;
 
-const RoleMapping kTestRoles = {{"human", "user"}, {"gpt", "assistant"}};
+const RoleMapping kNamesOfRoles = {{"human", "user"}, {"gpt", "assistant"}};
 
 /// Prints users and assistants, reasoning behind the last question, calls, and tools.
 constexpr std::string_view kThinking =
@@ -25,7 +25,8 @@ constexpr std::string_view kThinking =
     "{%- for m in messages -%}"
     "{%- if m.role == 'user' -%}{%- set seen.users = seen.users + 1 -%}[{{ m.content }}]"
     "{%- elif m.role == 'assistant' -%}"
-    "{%- if m.reasoning_content and seen.users == ns.last -%}({{ m.reasoning_content }}){%- endif -%}"
+    "{%- if m.reasoning_content and seen.users == ns.last -%}({{ m.reasoning_content }}){%- endif "
+    "-%}"
     "<{{ m.content }}{%- for c in m.tool_calls or [] -%}!{{ c.function.name }}"
     "{{ c.function.arguments | tojson }}{%- endfor -%}>"
     "{%- elif m.role == 'tool' -%}{{ '{' ~ m.content ~ '}' }}{%- endif -%}{%- endfor -%}";
@@ -52,9 +53,9 @@ class ClaimedMessagesTest : public ::testing::Test {
     const HabitsOfRow habits = {habits_.get(), request.tools};
     const auto read =
         ReadConversation(reader_.ReadJson(json, &arena_).ValueOrDie(),
-                         {.roles = &kTestRoles, .habits = &habits}, &reader_, &arena_);
+                         {.roles = &kNamesOfRoles, .habits = &habits}, &reader_, &arena_);
     if (!read.ok()) return read.status().message();
-    Status status = CheckAnswers(*read, kTestRoles);
+    Status status = CheckSaysSomething(*read, kNamesOfRoles);
     if (!status.ok()) return status.message();
     request.messages = jinja::MarkMessages(*read, kSaidFields, &arena_);
     request.trace = true;
@@ -65,9 +66,9 @@ class ClaimedMessagesTest : public ::testing::Test {
       rendered.has_text_marks = rendered.knows_tools = false;
       rendered.marks.clear();
     }
-    status = CheckClaimed(request, rendered,
-                          {.roles = &kTestRoles, .habits = &habits,
-                           .drops_reasoning = drops_reasoning});
+    status = CheckClaimed(
+        request, rendered,
+        {.roles = &kNamesOfRoles, .habits = &habits, .drops_reasoning = drops_reasoning});
     return status.ok() ? rendered.text : status.message();
   }
 
@@ -101,18 +102,20 @@ TEST_F(ClaimedMessagesTest, WhatComesOutIsFine) {
 TEST_F(ClaimedMessagesTest, WhatIsLeftOutIsNamed) {
   for (const bool has_marks : {true, false}) {
     Use(kThinking);
-    EXPECT_THAT(Render(R"([{"role": "usr", "content": "question"},
+    EXPECT_THAT(
+        Render(R"([{"role": "usr", "content": "question"},
                            {"role": "assistant", "content": "answer"}])",
-                       "", false, has_marks),
-                StartsWith("the chat template leaves out the 'content' of messages[0] (role 'usr'): "
-                           "it knows no such role"));
+               "", false, has_marks),
+        StartsWith("the chat template leaves out the 'content' of messages[0] (role 'usr'): "
+                   "it knows no such role"));
     Use(kPlain);
     EXPECT_THAT(Render(kWithCall, "", false, has_marks),
                 StartsWith("the chat template leaves out the 'tool_calls' of messages[1] (role "
                            "'assistant'): it knows no calls"));
-    EXPECT_THAT(Render(R"([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}])",
-                       kTool, false, has_marks),
-                StartsWith("the chat template leaves out the row's 'tools'"));
+    EXPECT_THAT(
+        Render(R"([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}])",
+               kTool, false, has_marks),
+        StartsWith("the chat template leaves out the row's 'tools'"));
     EXPECT_THAT(Render(kWithThoughts, "", false, has_marks),
                 StartsWith("the chat template leaves out the reasoning of messages[1]"));
     EXPECT_EQ(Render(kWithThoughts, "", true, has_marks), "<user>q<assistant>a<user>r<assistant>b");
@@ -123,7 +126,8 @@ TEST_F(ClaimedMessagesTest, ThoughtsInAContentAreReasoning) {
   constexpr std::string_view kChat = R"([{"role": "user", "content": "q"},
     {"role": "assistant", "content": "<think>\nwhy\n</think>\n\nanswer"}])";
   Use("{%- for m in messages -%}{{ m.content.split('</think>')[-1] }}{%- endfor -%}");
-  EXPECT_THAT(Render(kChat), StartsWith("the chat template leaves out the reasoning of messages[1]"));
+  EXPECT_THAT(Render(kChat),
+              StartsWith("the chat template leaves out the reasoning of messages[1]"));
   EXPECT_EQ(Render(kChat, "", true), "q\n\nanswer");
   Use("{%- for m in messages -%}{{ m.content if loop.last else m.content.split('</think>')[-1] }}"
       "{%- endfor -%}");
@@ -192,8 +196,8 @@ TEST_F(ClaimedMessagesTest, RolesThatNobodyKnowsAreToldOf) {
       reader_.ReadJson(R"([{"role": "user"}, {"role": "human"}, {"role": "critic"}])", &arena_)
           .ValueOrDie();
   const std::vector<std::string> own = {"critic"};
-  EXPECT_EQ(StrangeRole(chat, kTestRoles, nullptr), "critic");
-  EXPECT_EQ(StrangeRole(chat, kTestRoles, &own), "");
+  EXPECT_EQ(StrangeRole(chat, kNamesOfRoles, nullptr), "critic");
+  EXPECT_EQ(StrangeRole(chat, kNamesOfRoles, &own), "");
 }
 
 }  // namespace

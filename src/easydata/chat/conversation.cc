@@ -185,13 +185,13 @@ std::optional<Value> AsToolCall(const Value& value, Arena* arena) {
   if (name == nullptr || !name->IsString()) return std::nullopt;
   const Value* arguments = FindKey(value, "arguments");
   if (arguments == nullptr) arguments = FindKey(value, "parameters");
-  const Value function =
-      Pairs({{Value::String("name"), *name},
-             {Value::String("arguments"), arguments == nullptr ? Value::Dict(nullptr, 0) : *arguments}},
-            arena);
-  return Pairs({{Value::String("type"), Value::String("function")},
-                {Value::String("function"), function}},
-               arena);
+  const Value function = Pairs(
+      {{Value::String("name"), *name},
+       {Value::String("arguments"), arguments == nullptr ? Value::Dict(nullptr, 0) : *arguments}},
+      arena);
+  return Pairs(
+      {{Value::String("type"), Value::String("function")}, {Value::String("function"), function}},
+      arena);
 }
 
 /// The calls that a message is, or that stand under its key function_call: one, a list of them, or
@@ -404,8 +404,7 @@ Result<Value> ReadMessage(const Value& given, const MessagePath& path,
     }
   }
   if (legacy_calls.has_value()) {
-    ARROW_ASSIGN_OR_RAISE(const Value calls,
-                          ReadToolCalls(*legacy_calls, options, reader, arena));
+    ARROW_ASSIGN_OR_RAISE(const Value calls, ReadToolCalls(*legacy_calls, options, reader, arena));
     message.Set(Value::String("tool_calls"), calls);
   }
   const Value made = message.Finish();

@@ -35,9 +35,9 @@ struct ConversationOptions {
 
 /// Makes messages with a role of what a row holds: JSON strings decoded, names of speakers become
 /// roles (of from/value messages all, of others those that are no roles: human, gpt, User), lists
-/// of text parts are joined, keys without a value go. Calls that are messages (function_call) become
-/// tool_calls of the assistant; those that follow each other are one message. Values that it has
-/// nothing to do with stay, of whatever kind.
+/// of text parts are joined, keys without a value go. Calls that are messages (function_call)
+/// become tool_calls of the assistant; those that follow each other are one message. Values that it
+/// has nothing to do with stay, of whatever kind.
 ///
 /// Invalid or TypeError, naming the message and what was expected, for a row that is not as it
 /// should be; NotImplemented for texts that `reader` cannot read.

@@ -107,8 +107,8 @@ TEST_F(ConversationTest, NamesOfSpeakersBecomeRolesWhateverTheirKey) {
   const std::vector<std::string> own = {"gpt"};
   const auto roles = [&](std::string_view json, const std::vector<std::string>* own_roles) {
     const Value value = reader_.ReadJson(json, &arena_).ValueOrDie();
-    const auto read = ReadConversation(value, {.roles = &kTestRoles, .own_roles = own_roles},
-                                       &reader_, &arena_);
+    const auto read =
+        ReadConversation(value, {.roles = &kTestRoles, .own_roles = own_roles}, &reader_, &arena_);
     std::string all;
     for (uint32_t i = 0; i < read->size; ++i) {
       all += std::string(jinja::FindKey(read->as.items[i], "role")->Text()) + " ";

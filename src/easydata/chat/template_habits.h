@@ -17,7 +17,7 @@ enum class Habit : char {
   kWantsParsedArguments = 'a',    // prints arguments of calls that are JSON text as text in text
   kShowsReasoning = 'r',          // of the last message
   kShowsReasoningOfCalls = 'c',   // of a last message that calls tools
-  kShowsThoughts = 't',           // that stand in the content of the last message, <think>...</think>
+  kShowsThoughts = 't',  // that stand in the content of the last message, <think>...</think>
   kShowsTools = 'f',
 };
 

@@ -121,10 +121,9 @@ Value Machine::Sum(const Value& left, const Value& right) {
 /// What Print(Sum(...)) does, without the sum where all are plain texts.
 void Machine::PrintSum(int count) {
   const size_t first = stack_.size() - static_cast<size_t>(count);
-  const bool is_text = std::all_of(stack_.begin() + static_cast<ptrdiff_t>(first), stack_.end(),
-                                   [](const Value& v) {
-                                     return v.IsString() && (v.flags & ~Value::kSources) == 0;
-                                   });
+  const bool is_text =
+      std::all_of(stack_.begin() + static_cast<ptrdiff_t>(first), stack_.end(),
+                  [](const Value& v) { return v.IsString() && (v.flags & ~Value::kSources) == 0; });
   if (is_text) {
     const size_t begin = text_->size();
     Value source = Value::String("");

@@ -45,7 +45,8 @@ class RecordedTemplatesTest : public RecordedValuesTest {
     std::vector<Renderer::Variable> variables;
     for (const auto& [name, json] : recorded_["variables"].items()) {
       Value value = ValueOf(json, &renderer_.arena());
-      if (trace && name == "messages") value = MarkMessages(value, {}, &renderer_.arena(), Value::kOther);
+      if (trace && name == "messages")
+        value = MarkMessages(value, {}, &renderer_.arena(), Value::kOther);
       variables.push_back({renderer_.arena().Copy(name), value});
     }
     RenderOptions options;

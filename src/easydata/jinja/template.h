@@ -135,9 +135,9 @@ struct SourceField {
   uint8_t source;
 };
 
-/// Makes each dict of `list` the message of its number, for marks: what is in its `fields` is a text
-/// of it; what is in others, where `others` is a bit of Value::kSources. The result is a copy of
-/// what changes.
+/// Makes each dict of `list` the message of its number, for marks: what is in its `fields` is a
+/// text of it; what is in others, where `others` is a bit of Value::kSources. The result is a copy
+/// of what changes.
 Value MarkMessages(const Value& list, std::span<const SourceField> fields, Arena* arena,
                    uint8_t others = 0);
 

@@ -32,7 +32,8 @@ class TemplateTest : public ::testing::Test {
     items[0] = message("user", "hi");
     items[1] = message("assistant", "yo");
     const std::vector<Renderer::Variable> variables = {
-        {"messages", MarkMessages(Value::List(items, 2), {}, arena, Value::kOther)}, {"x", Value::Integer(5)}};
+        {"messages", MarkMessages(Value::List(items, 2), {}, arena, Value::kOther)},
+        {"x", Value::Integer(5)}};
     return renderer_.Render(**compiled, variables, options);
   }
 

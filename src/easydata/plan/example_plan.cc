@@ -63,11 +63,10 @@ class NoExamplesStage : public ForwardingStage {
       if (most == nullptr || each.second > most->second) most = &each;
     }
     if (most == nullptr) return Status::OK();
-    return Status::Invalid("none of the ", rows, " rows",
-                           source_.empty() ? "" : " of dataset '" + source_ + "'",
-                           " gives an example: of ", most->second, ", ", Explained(most->first),
-                           "; look at one by `easydata inspect --mask` or the transform's explain()",
-                           or_fewer_lanes_);
+    return Status::Invalid(
+        "none of the ", rows, " rows", source_.empty() ? "" : " of dataset '" + source_ + "'",
+        " gives an example: of ", most->second, ", ", Explained(most->first),
+        "; look at one by `easydata inspect --mask` or the transform's explain()", or_fewer_lanes_);
   }
 
   const std::string or_fewer_lanes_;

@@ -108,8 +108,7 @@ Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
 /// The texts that the examples of a row of JSON are made of. As ExampleDrafts::Read, but for what
 /// a template leaves out, which is in the result.
 Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
-                                              const ExampleContext& context,
-                                              std::string_view json);
+                                              const ExampleContext& context, std::string_view json);
 
 /// The error of a row that has none of the fields that examples are made of.
 Status NothingToRead(const RowFields& fields, const char* expected);

@@ -56,7 +56,7 @@ class ExampleOpImpl : public BatchOp {
     static thread_local ExampleWorker worker;
     ARROW_ASSIGN_OR_RAISE(const auto schema, OutputSchema(batch.rows->schema()));
     std::vector<std::pair<int64_t, Status>> errors;  // by row
-    std::vector<int64_t> unanswered;                  // rows that are left out
+    std::vector<int64_t> unanswered;                 // rows that are left out
     TextPieces pieces;
     const auto drafts = maker_->Start();
     RowFields fields(*batch.rows, &worker.reader);

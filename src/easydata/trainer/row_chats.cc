@@ -122,7 +122,7 @@ Status RowChats::RenderAlone(const Value& messages, chat::RenderedChat* out) con
 }
 
 Status RowChats::RenderWhole(const Value& messages, chat::RenderedChat* out) const {
-  ARROW_RETURN_NOT_OK(chat::CheckAnswers(messages, context_->roles));
+  ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(messages, context_->roles));
   const chat::ChatRequest request = RequestOf(messages);
   ARROW_RETURN_NOT_OK(Render(request, out));
   if (lost_ != nullptr) return chat::FindLostTexts(request, *out, claims(), lost_);

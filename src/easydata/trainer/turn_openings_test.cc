@@ -179,10 +179,11 @@ constexpr const char* kTurns =
     "{% if add_generation_prompt %}<assistant>\n{% endif %}";
 
 TEST(TurnOpeningsTest, WhatATurnOpensWithIsGiven) {
-  EXPECT_EQ(Masks(kTurns).Of(ChatRow({Message("system", "s"), User("a"), Assistant("b"), User(""),
-                                      Assistant("d"), Assistant("c")})),
-            "<system>\ns<e>\n<user>\na<e>\n<assistant>\n[[b<e>]]\n<user>\n<e>\n<assistant>\n[[d<e>]]"
-            "\n<assistant>\n[[c<e>]]\n");
+  EXPECT_EQ(
+      Masks(kTurns).Of(ChatRow({Message("system", "s"), User("a"), Assistant("b"), User(""),
+                                Assistant("d"), Assistant("c")})),
+      "<system>\ns<e>\n<user>\na<e>\n<assistant>\n[[b<e>]]\n<user>\n<e>\n<assistant>\n[[d<e>]]"
+      "\n<assistant>\n[[c<e>]]\n");
   EXPECT_EQ(Masks(kTurns).Of(ChatRow({Assistant("b"), User("a"), Assistant("c")})),
             "<assistant>\n[[b<e>]]\n<user>\na<e>\n<assistant>\n[[c<e>]]\n");
 }

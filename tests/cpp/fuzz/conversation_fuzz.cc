@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "easydata/chat/assistant_turns.h"
-#include "easydata/chat/column_values.h"
 #include "easydata/chat/claimed_messages.h"
+#include "easydata/chat/column_values.h"
 #include "easydata/chat/conversation.h"
 #include "easydata/jinja/python_text.h"
 #include "easydata/jinja/template.h"
@@ -122,7 +122,7 @@ void CheckMessages(const Value& messages, std::string_view input) {
     (void)IsAssistant(message, kRoles);
     (void)SaidOf(message);
   }
-  (void)CheckAnswers(messages, kRoles);
+  (void)CheckSaysSomething(messages, kRoles);
 }
 
 void Check(const uint8_t* data, size_t size) {

@@ -18,8 +18,8 @@
 
 #include "easydata/chat/assistant_turns.h"
 #include "easydata/chat/chat_renderer.h"
-#include "easydata/chat/column_values.h"
 #include "easydata/chat/claimed_messages.h"
+#include "easydata/chat/column_values.h"
 #include "easydata/chat/conversation.h"
 #include "easydata/jinja/template.h"
 #include "finding.h"

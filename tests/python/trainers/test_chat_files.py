@@ -127,6 +127,13 @@ def read(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
+def called(text: str) -> Row:
+    """The call that a message of speaker function_call is."""
+    call = json.loads(text)
+    arguments = read(call["arguments"])
+    return {"type": "function", "function": {"name": call["name"], "arguments": arguments}}
+
+
 def text_of(row: Row) -> str:
     """What a row says, told apart by hand and rendered by transformers."""
     found = row.get("messages") or row.get("conversations") or row.get("conversation")
@@ -140,7 +147,10 @@ def text_of(row: Row) -> str:
     messages = []
     for each in read(found):
         if "from" in each:
-            each = message(SPEAKERS[each["from"].strip().lower()], each["value"])
+            if each["from"] == "function_call":
+                each = message("assistant", "", tool_calls=[called(each["value"])])
+            else:
+                each = message(SPEAKERS[each["from"].strip().lower()], each["value"])
         if isinstance(each["content"], list):
             parts = [part if isinstance(part, str) else part["text"] for part in each["content"]]
             each = {**each, "content": "".join(parts)}
