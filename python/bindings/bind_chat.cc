@@ -327,7 +327,10 @@ void BindChat(nb::module_& m) {
                                     "Renders conversations of Python's, whose text must come out.")
       .def("__init__", &MakeConversationRenderer, nb::arg("render"), nb::kw_only(),
            nb::arg("roles").none(), nb::arg("names"), nb::arg("own_roles"),
-           nb::arg("drops_reasoning") = false)
+           nb::arg("drops_reasoning") = false,
+           nb::sig("def __init__(self, render: object, *, roles: dict[str, str] | None, names: "
+                   "dict[str, str], own_roles: collections.abc.Sequence[str], drops_reasoning: "
+                   "bool = False) -> None"))
       .def("render", &RenderConversation, nb::arg("value").none(), nb::arg("field"),
            nb::arg("tools").none(), nb::arg("decoded"),
            nb::sig("def render(self, value: object, field: str, tools: object | None, decoded: "

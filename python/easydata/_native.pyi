@@ -186,11 +186,6 @@ def escaped_text(text: bytes) -> str:
     Bytes as messages show them, on one line: control characters and what is no UTF-8 as "\\x1b".
     """
 
-def exists(uri: str) -> bool:
-    """
-    Whether there is a file or a folder of this name, as far as it can be told.
-    """
-
 def format_of_name(path: str) -> str:
     """The format that a file's name tells, or an empty string."""
 
@@ -433,7 +428,7 @@ def template_messages(messages: list[Any]) -> list[dict[str, Any]]:
 class ConversationRenderer:
     """Renders conversations of Python's, whose text must come out."""
 
-    def __init__(self, render: object, *, roles: dict | None, names: dict, own_roles: Sequence[str], drops_reasoning: bool = False) -> None: ...
+    def __init__(self, render: object, *, roles: dict[str, str] | None, names: dict[str, str], own_roles: Sequence[str], drops_reasoning: bool = False) -> None: ...
 
     def render(self, value: object, field: str, tools: object | None, decoded: Callable[[Any], Any]) -> str:
         """

@@ -37,10 +37,18 @@ def checked_date(date: object) -> str | None:
 
 
 def dated(render: Renderer, date: object) -> Renderer:
-    """The renderer as a plan has it: its clock stands at `date`, or at the day of the build."""
-    if not render.uses_clock:
-        return render
+    """The renderer as a plan has it: its clock stands at `date`, or at the day of the build.
+
+    Raises:
+        ValueError: It is no date, or the template asks for none.
+    """
     given = checked_date(date)
+    if not render.uses_clock:
+        if given is not None:
+            raise ValueError(
+                "template_date has no effect: the chat template asks for no date (strftime_now)"
+            )
+        return render
     return render.dated(build_date() if given is None else given, is_given=given is not None)
 
 

@@ -129,8 +129,10 @@ def test_templates_without_a_clock_have_no_date(today: Any) -> None:
             state = loader.state_dict()
             assert "template_date" not in state
         today("2031-01-01")
-        with kind(plain, template_date="2000-01-01") as other:
+        with kind(plain) as other:
             other.load_state_dict(state)
+        with pytest.raises(ValueError, match="template_date has no effect"):
+            next(iter(kind(plain, template_date="2000-01-01")))
 
 
 def test_ranks_and_lanes_keep_it(today: Any) -> None:

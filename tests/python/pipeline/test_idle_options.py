@@ -79,6 +79,7 @@ def another(config: str, field: dict[str, Any], tiny: str) -> Any:
         "dask_storage_options": {"retries": 3},
         "transform": upper,
         "chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}",
+        "template_date": "2026-01-02",
         "quarantine_path": "bad.jsonl",
         "weights": {"a": 0.25, "b": 0.75},
         "weight_schedule": [{"step": 0, "weights": {"a": 0.25, "b": 0.75}}],
