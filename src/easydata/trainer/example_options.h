@@ -58,7 +58,8 @@ inline constexpr config::Parameter kTemplateParameters[] = {
      "goes before."},
     {"role_mapping", "Roles of more names that from/value messages have."},
     {"template_date",
-     "What a template that asks for the date (strftime_now) is told, such as \"2026-11-27\"; unset: "
+     "What a template that asks for the date (strftime_now) is told, such as \"2026-11-27\"; "
+     "unset: "
      "the day of the first build, which saved states keep."},
 };
 inline constexpr config::Parameter kToolsParameter = {
