@@ -202,10 +202,11 @@ def test_ragged_rows_are_padded(tmp_path: Path) -> None:
     (batch,) = AsyncDataLoader(source, batch_size=3)
     assert batch["input_ids"].tolist() == [[5, 0, 0], [6, 7, 8], [0, 0, 0]]
     assert batch["labels"].tolist() == [[5, -100, -100], [6, 7, 8], [-100] * 3]
-    padding = {"input_ids": PadSpec(9, "left", 4), "other": PadSpec(-1)}
+    of_tokens = {"input_ids": PadSpec(9, "left", 4), "labels": PadSpec(-100, "left", 4)}
+    padding = {**of_tokens, "other": PadSpec(-1, "left", 4)}
     (batch,) = AsyncDataLoader(source, batch_size=3, padding=padding)
     assert batch["input_ids"].tolist() == [[9, 9, 9, 5], [9, 6, 7, 8], [9] * 4]
-    assert batch["other"].tolist() == [[5, -1, -1], [6, 7, 8], [-1] * 3]
+    assert batch["other"].tolist() == [[-1, -1, -1, 5], [-1, 6, 7, 8], [-1] * 4]
     with pytest.raises(ValueError, match=r"row 1.*'other' has 3 values"):
         list(AsyncDataLoader(source, batch_size=3, padding={"other": PadSpec(length=2)}))
 

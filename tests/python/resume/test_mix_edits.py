@@ -17,6 +17,7 @@ from easydata.transforms import ExpandTransform
 
 from easydata import (
     AsyncDataLoader,
+    DropFields,
     MixedShardedSource,
     PackedShardedSource,
     ParquetShardedSource,
@@ -320,7 +321,7 @@ def test_what_works_row_by_row_behind_the_mix_is_no_window(behind: str, corpus: 
         elif behind == "filter":
             rows = rows.filter(lambda row: row["input_ids"][0] % 3 != 0)
         elif behind == "drop_fields":
-            rows = rows.drop_fields(["nothing"])
+            rows = rows.transform(DropFields(["nothing"]))
         else:
             rows = rows.transform(Twice())
         return AsyncDataLoader(rows, 10)
