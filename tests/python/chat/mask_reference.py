@@ -240,7 +240,13 @@ def compare(
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     transform = SFTPreprocessTransform(
-        given, None, mask_prompt=True, fixed_shapes=False, chat_template=source
+        given,
+        None,
+        mask_prompt=True,
+        fixed_shapes=False,
+        chat_template=source,
+        reasoning="drop",
+        parse_arguments=False,
     )
     has_generation = "endgeneration" in source
     for chat, tools in cases:
