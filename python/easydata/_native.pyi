@@ -420,7 +420,7 @@ def template_messages(messages: list[Any]) -> list[dict[str, Any]]:
 class ConversationRenderer:
     """Renders conversations of Python's, whose text must come out."""
 
-    def __init__(self, render: object, *, roles: dict | None, names: dict, own_roles: Sequence[str], drops_reasoning: bool = False) -> None: ...
+    def __init__(self, render: object, *, roles: dict[str, str] | None, names: dict[str, str], own_roles: Sequence[str], drops_reasoning: bool = False) -> None: ...
 
     def render(self, value: object, field: str, tools: object | None, decoded: Callable[[Any], Any]) -> str:
         """
