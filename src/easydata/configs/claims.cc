@@ -280,7 +280,8 @@ class Judge {
   bool JudgeOption(const ConfigDescriptor& config, const FieldDescriptor& option,
                    const Json& values, const std::string& path, Datasets datasets) {
     const Acting& acting = option.rules.acting;
-    if (!option.config.empty() || option.name == "datasets" || !IsJudged(acting)) return true;
+    if (!option.config.empty() || option.name == "datasets") return true;
+    if (!IsJudged(config, acting, datasets)) return true;
     if (!acting.compatibility.empty()) {
       found_.push_back({false, path, "is taken for compatibility: " + acting.compatibility});
       return false;
@@ -299,11 +300,16 @@ class Judge {
     return false;
   }
 
-  /// Whether all stages that could heed an option are in the chain.
-  bool IsJudged(const Acting& acting) const {
+  /// Whether all stages that could heed an option are in the chain, or come too late: examples are
+  /// tokens, whatever a chain does with them.
+  bool IsJudged(const ConfigDescriptor& config, const Acting& acting, Datasets datasets) const {
+    const bool is_of_rows = config.name == "DatasetConfig" || config.name == "TokenizerConfig";
     return std::all_of(acting.nodes.begin(), acting.nodes.end(), [&](const std::string& node) {
       const std::string stage(OperatorOf(node).stage);
-      return stage.empty() || stages_.contains(stage);
+      if (stage.empty() || stages_.contains(stage)) return true;
+      return stage == "tokenize" && is_of_rows &&
+             std::all_of(datasets.begin(), datasets.end(),
+                         [](const Dataset& dataset) { return dataset.Has("examples"); });
     });
   }
 

@@ -68,6 +68,12 @@ TEST(Claims, TheOptionThatWouldActIsNamed) {
                           "\"a\": it acts where documents are tokenized"));
 }
 
+TEST(Claims, ExamplesAreTokensWhereNothingTokenizes) {
+  const char* config = R"({"datasets": [{"name": "a", "data_files": "x", "content_field": "c"}]})";
+  EXPECT_THAT(Idle(config, {"source"}, {Reach("a", {"source"})}), IsEmpty());
+  EXPECT_EQ(Idle(config, {"source"}, {Reach("a", kExamples)}).size(), 1U);
+}
+
 TEST(Claims, OneDatasetThatHeedsIsEnough) {
   const char* config = R"({"datasets": [{"name": "a", "data_files": "x"},
                                         {"name": "b", "data_files": "y"}],

@@ -206,7 +206,8 @@ def test_a_transform_names_the_option_that_acts(data: dict[str, dict[str, Any]],
     assert 'datasets[0].tokenizer.max_length has no effect on dataset "dataset_0"' in said
     assert 'transform={"name": ..., "max_length": 9}' in said
     assert "max_length" in refusal(data["sft"], tokenize={"max_length": 9})
-    assert "format_fields" in refusal(data["sft"] | {"content_field": "body"})
+    for chain in ("source tokenize load", "source load"):
+        assert "format_fields" in refusal(data["sft"] | {"content_field": "body"}, chain)
     assert "keep_columns" in refusal(data["sft"] | {"additional_fields": ["text"]})
     for option in ({"truncation": False}, {"add_special_tokens": False}, {"padding": "max_length"}):
         assert next(iter(option)) in refusal(data["sft"] | {"tokenizer_kwargs": option})
