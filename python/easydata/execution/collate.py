@@ -47,12 +47,16 @@ class PadSpec:
             object.__setattr__(self, "length", tuple(in_order))
 
 
-def pad_specs(padding: Mapping[str, Any] | None) -> dict[str, Any]:
+def pad_specs(padding: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The PadSpecs of `padding`, where some may be the options of one, as in a config file.
+
+    What is no mapping stays what it is: the engine refuses it.
 
     Raises:
         ConfigError: An option is none of PadSpec's.
     """
+    if padding is not None and not isinstance(padding, Mapping):
+        return padding
     names = [field.name for field in dataclasses.fields(PadSpec)]
     specs: dict[str, Any] = {}
     for column, spec in (padding or {}).items():

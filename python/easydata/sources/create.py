@@ -161,8 +161,6 @@ def window_bytes_of(config: DatasetConfig) -> int | None:
     size = config.shuffle_window_bytes
     if size is None:
         return None
-    if config.shuffle != "rows":
-        raise ValueError(f'shuffle_window_bytes: needs shuffle="rows", not {config.shuffle!r}')
     try:
         return parse_size(size)
     except ValueError as error:

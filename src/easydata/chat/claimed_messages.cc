@@ -175,6 +175,20 @@ class Search {
     });
   }
 
+  /// The text from the first to the last that was printed of a message: a line of it may be in
+  /// several marks.
+  std::string_view StretchOf(uint32_t message) const {
+    const Printed& of = printed_[message];
+    size_t begin = rendered_.text.size(), end = 0;
+    for (uint32_t i = of.first; i < of.end; ++i) {
+      const Mark& mark = rendered_.marks[i];
+      if (mark.kind != Mark::Kind::kText || mark.message != message) continue;
+      begin = std::min<size_t>(begin, mark.begin);
+      end = std::max<size_t>(end, mark.end);
+    }
+    return begin < end ? std::string_view(rendered_.text).substr(begin, end - begin) : "";
+  }
+
   std::string_view TextAt(const Mark& mark) const {
     return std::string_view(rendered_.text).substr(mark.begin, mark.end - mark.begin);
   }
@@ -207,14 +221,7 @@ class Search {
     if (thought.empty() || !IsAssistant(messages_.as.items[message], *options_.roles)) {
       return false;
     }
-    if (rendered_.has_text_marks) {
-      const Printed& of = printed_[message];
-      for (uint32_t i = of.first; i < of.end; ++i) {
-        const Mark& mark = rendered_.marks[i];
-        const bool is_its = mark.kind == Mark::Kind::kText && mark.message == message;
-        if (is_its && IsIn(thought, TextAt(mark))) return false;
-      }
-    }
+    if (rendered_.has_text_marks && IsIn(thought, StretchOf(message))) return false;
     if (IsInUnmarked([&](std::string_view text) { return IsIn(thought, text); })) return false;
     return IsReasoningLost(message, Habit::kShowsThoughts);
   }
@@ -291,8 +298,8 @@ std::string DescribeLost(const LostText& lost, const Value& messages, const Role
              "reasoning=\"drop\" of a transform says that it is meant";
     case Value::kCalls:
       return leaves_out + "'tool_calls'" + of +
-             ": it knows no calls of tools; give the template of a model that does "
-             "(chat_template=), or leave such rows out";
+             ": it knows no calls of tools, or none beside a content; give the template of a model "
+             "that does (chat_template=), make the content null, or leave such rows out";
     default:
       break;
   }

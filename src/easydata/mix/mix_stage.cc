@@ -133,6 +133,7 @@ class MixStage : public Stage {
     for (const MixPhase& phase : phases_) {
       position.sees_whole =
           position.sees_whole || phase.options.stop == StopStrategy::kAllExhausted;
+      position.has_end = position.has_end || phase.options.stop != StopStrategy::kRestart;
       position.sees_blank = position.sees_blank || phase.options.unit == MixUnit::kTokens;
     }
     position.names = names_;
@@ -211,6 +212,7 @@ class MixStage : public Stage {
     nlohmann::json mix;
     bool sees_whole = false;  // whether it matters which sources were whole, and which had tokens
     bool sees_blank = false;
+    bool has_end = false;  // at which it is told how far each source was read
     std::shared_ptr<const std::vector<std::string>> names;
     std::vector<MixSource::Position> sources;
     nlohmann::json removed = nlohmann::json::object();
@@ -223,12 +225,11 @@ class MixStage : public Stage {
         position["pass"] = source.passes;
         position["used"] = source.used;
         position["upstream"] = source.upstream.ToJson();
-        if (!source.pass_has_rows) {
-          position["unused"] = true;
-        } else if (source.rows.has_value()) {
+        if (!source.pass_has_rows) position["unused"] = true;
+        if (has_end && source.pass_has_rows && source.rows.has_value()) {
           position["rows"] = *source.rows;
         }
-        if (source.passes > 0 && source.rows_before.has_value()) {
+        if (has_end && source.passes > 0 && source.rows_before.has_value()) {
           position["rows_before"] = *source.rows_before;
         }
         if (sees_whole) position["seen_whole"] = source.seen_whole;

@@ -24,6 +24,7 @@ from easydata import (
 )
 
 CHATML = (
+    "{% if tools %}{{ tools | tojson }}\n{% endif %}"
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% if m.tool_calls %}"
     "{{ m.tool_calls | tojson }}{% endif %}\n{% endfor %}"
 )

@@ -267,6 +267,7 @@ def test_types_that_the_collector_does_not_see_through_are_known() -> None:
     """Those that are in neither set are new: see python/bindings/bound_type.h."""
     owners = {
         "BatchIterator",
+        "ConversationRenderer",
         "ExampleContext",
         "ExampleMaker",
         "Lent",

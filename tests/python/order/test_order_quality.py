@@ -12,6 +12,7 @@ import pytest
 from easydata.reports import order_quality, row_order
 from easydata.reports.order_quality import IdealOrder, cost_of, measure, shuffle_report
 from easydata.reports.row_order import BlockMap, GrainOrder, Setting, order_of
+from easydata.transforms import SelectFields
 
 from easydata import (
     ArrowShardedSource,
@@ -183,7 +184,8 @@ def test_grain_reads_what_is_told(folder: Path) -> None:
     """The engine's own count of bytes, with a cache that holds all."""
     source = source_of("jsonl", folder)
     blocks = BlockMap(source, NUMBERS)
-    fresh = source_of("jsonl", folder).select_fields(["n"])  # which has not counted its rows
+    # Nobody has looked at its rows, or counted them.
+    fresh = source_of("jsonl", folder).transform(SelectFields(["n"]))
     with AsyncDataLoader(fresh.shuffle("grain"), batch_size=500) as loader:
         for _ in loader:
             pass

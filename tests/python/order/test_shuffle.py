@@ -184,11 +184,14 @@ def test_pipeline_shuffles_by_its_seed_and_limits_in_that_order(folder: Path) ->
 def test_a_window_is_that_of_rows(folder: Path) -> None:
     files = str(folder / "*.parquet")
     for options, what in (
-        ({"shuffle_window_bytes": 9}, 'needs shuffle="rows", not None'),
-        ({"shuffle": "blocks", "shuffle_window_bytes": 9}, "needs shuffle=\"rows\", not 'blocks'"),
-        ({"shuffle": "rows", "shuffle_window_bytes": "much"}, "a size is .*; got 'much'"),
+        ({"shuffle_window_bytes": 9}, ' needs shuffle="rows", which is unset'),
+        (
+            {"shuffle": "blocks", "shuffle_window_bytes": 9},
+            ' needs shuffle="rows", which is "blocks"',
+        ),
+        ({"shuffle": "rows", "shuffle_window_bytes": "much"}, ": a size is .*; got 'much'"),
     ):
-        with pytest.raises(ValueError, match=f"^shuffle_window_bytes: {what}$"):
+        with pytest.raises(ValueError, match=f"shuffle_window_bytes{what}$"):
             create_source(DatasetConfig(files, **options))
     with pytest.raises(ValueError, match="window_bytes must be at least 1; it is 0"):
         create_source(DatasetConfig(files, shuffle="rows", shuffle_window_bytes="0MB"))

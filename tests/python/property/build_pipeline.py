@@ -13,7 +13,13 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import tokenizers
-from easydata.transforms import ExpandTransform, LimitedShardedSource, MapField
+from easydata.transforms import (
+    DropFields,
+    ExpandTransform,
+    LimitedShardedSource,
+    MapField,
+    RenameFields,
+)
 from pipeline_specs import (
     DOCUMENTS_PER_SOURCE,
     EOS,
@@ -333,9 +339,10 @@ def with_step(source: ShardedDataSource[Any], step: str, by: int) -> ShardedData
     if step == "map":
         return source.map(lambda row: {**row, "tag": f"t{size_of(row) % by}"})
     if step == "rename":
-        return source.rename_fields({"extra": "note"})
+        # By itself: another step may have taken the field away.
+        return source.transform(RenameFields({"extra": "note"}))
     if step == "drop":
-        return source.drop_fields(["extra"])
+        return source.transform(DropFields(["extra"]))
     if step == "map_field":
         return source.transform(MapField("extra", lambda value: f"{value}/{by}"))
     return source.transform(Halves(by))

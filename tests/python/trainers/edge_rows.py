@@ -40,11 +40,22 @@ class EdgeRows:
     Args:
         seed: The seed.
         special: Texts of the tokenizer's special tokens, EOS first.
+        has_tools: Whether there are tools and calls of them, which a template must know.
+        says_why: Whether there may be text beside a call, which a template must print.
     """
 
-    def __init__(self, seed: int, special: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        seed: int,
+        special: tuple[str, ...],
+        *,
+        has_tools: bool = True,
+        says_why: bool = True,
+    ) -> None:
         self._random = random.Random(seed)
         self._special = special
+        self._has_tools = has_tools
+        self._says_why = says_why
 
     def rows(self, kind: str, count: int) -> list[Row]:
         """Rows for a kind of trainer, texts and chats in turn, numbered."""
@@ -69,14 +80,24 @@ class EdgeRows:
             text = text.strip()
         return text
 
+    def answered(self, most: int = 12) -> str:
+        """The same, but with something in it: an answer that says nothing is refused."""
+        text = ""
+        while not text.strip():
+            text = self.words(most)
+        return text
+
     def ended(self, text: str) -> str:
         """The text, or that with EOS at its end already, or nearly so."""
         ends = ("",) * 6 + (self._special[0], self._special[0] * 2, self._special[0] + "\n")
         return text + self._random.choice(ends)
 
     def cut(self, text: str) -> tuple[str, str]:
-        """A text in two, cut anywhere: in words, before and behind spaces, within letters."""
-        at = self._random.randint(0, len(text))
+        """A text in two, cut anywhere: in words, before and behind spaces, within letters.
+
+        There is something in the second one.
+        """
+        at = self._random.randint(0, len(text.rstrip()) - 1)
         return text[:at], text[at:]
 
     def text(self) -> Row:
@@ -95,7 +116,9 @@ class EdgeRows:
     def pair(self) -> Row:
         """A prompt with two answers, as texts."""
         prompt, chosen = self.asked()
-        rejected = self.ended(self.words(30))
+        rejected = chosen
+        while rejected == chosen:
+            rejected = self.ended(self.answered(30))
         if self._random.random() < 0.2:
             rejected = chosen[: len(chosen) // 2] + rejected
         return {"prompt": prompt, "chosen": chosen, "rejected": rejected}
@@ -110,31 +133,40 @@ class EdgeRows:
     def asked(self) -> tuple[str, str]:
         """A prompt and an answer."""
         if self._random.random() < 0.5:
-            prompt, answer = self.cut(self.words(50))
+            prompt, answer = self.cut(self.answered(50))
             return prompt, self.ended(answer)
         prompt = self.words(self._random.choice((4, 12, 60)))
-        return prompt, self.ended(self.words(30))
+        return prompt, self.ended(self.answered(30))
 
     def user(self) -> Message:
         """What the user says."""
         return {"role": "user", "content": self.words(20)}
 
     def assistant(self) -> Message:
-        """What the assistant says: text, a call of a tool, a thought, nothing."""
-        said: Message = {"role": "assistant", "content": self.words(20)}
+        """What the assistant says: text, a call of a tool, a thought."""
+        said: Message = {"role": "assistant", "content": self.answered(20)}
         chance = self._random.random()
         if chance < 0.15:
+            if not self._has_tools:
+                return said
             given = {"town": "Köln", "n": [1, 2.5, None, True]}
             said["tool_calls"] = [
                 {"type": "function", "function": {"name": "weather", "arguments": given}}
             ]
-            if self._random.random() < 0.5:
+            if self._random.random() < 0.5 or not self._says_why:
                 said["content"] = ""
         elif chance < 0.25:
             said["content"] = f"<think>\n{self.words(8)}\n</think>\n\n{said['content']}"
         elif chance < 0.3:
             said["reasoning_content"] = self.words(8)
         return said
+
+    def two_answers(self) -> tuple[Message, Message]:
+        """Two of them, which differ: of equal ones nothing can be learned."""
+        first = second = self.assistant()
+        while second == first:
+            second = self.assistant()
+        return first, second
 
     def turns(self) -> list[Message]:
         """Messages up to one that the assistant answers."""
@@ -155,7 +187,9 @@ class EdgeRows:
         """Tools and options of the template, for some rows."""
         extras: Row = {}
         chance = self._random.random()
-        if chance < 0.15:
+        if chance < 0.3 and not self._has_tools:
+            pass
+        elif chance < 0.15:
             extras["tools"] = TOOLS
         elif chance < 0.3:
             extras["tools"] = json.dumps(TOOLS[:1], ensure_ascii=chance < 0.2)
@@ -199,15 +233,12 @@ class EdgeRows:
 
     def chat_pair(self) -> Row:
         """A prompt with two answers, as messages."""
-        return {
-            "prompt": self.prompt(),
-            "chosen": [self.assistant()],
-            "rejected": [self.assistant()],
-            **self.extras(),
-        }
+        prompt = self.prompt()
+        chosen, rejected = self.two_answers()
+        return {"prompt": prompt, "chosen": [chosen], "rejected": [rejected], **self.extras()}
 
     def bare_chat_pair(self) -> Row:
         """Two conversations that begin alike."""
         prompt = self.turns()
-        first, second = self.assistant(), self.assistant()
+        first, second = self.two_answers()
         return {"chosen": [*prompt, first], "rejected": [*prompt, second], **self.extras()}

@@ -65,6 +65,25 @@ def source_of(rows: Iterable[Row], folder: Path) -> easydata.JsonShardedSource:
     return easydata.JsonShardedSource(folder / "rows.jsonl")
 
 
+# Options under which messages become the text that TRL makes of them.
+AS_TRL: Row = {"reasoning": "drop", "parse_arguments": False}
+
+
+def edge_rows(seed: int, tokenizer: Any) -> EdgeRows:
+    """A maker of rows that say nothing which the tokenizer's template leaves out of its text.
+
+    Tools where it knows none, and text beside a call in a turn that it prints as the call alone,
+    are refused; reasoning is what AS_TRL is for.
+    """
+    template = tokenizer.chat_template
+    return EdgeRows(
+        seed,
+        special_texts(tokenizer),
+        has_tools="tool_calls" in template,
+        says_why="This model only supports single tool-calls at once" not in template,
+    )
+
+
 def special_texts(tokenizer: Any) -> tuple[str, ...]:
     """EOS, and the other special tokens."""
     return tuple(dict.fromkeys([tokenizer.eos_token, *tokenizer.all_special_tokens]))
@@ -78,9 +97,9 @@ def test_edge_rows_are_those_of_trl(
 ) -> None:
     """200 rows of texts and chats in turn, through a stream on two threads."""
     tokenizer = live_tokenizer(name, template)
-    rows = EdgeRows(7, special_texts(tokenizer)).rows(kind, 200)
+    rows = edge_rows(8, tokenizer).rows(kind, 200)
     expected = prepare_by_number(kind, rows, tokenizer, **options)
-    transform = transform_of(kind, tokenizer, keep_columns=["number"], **options)
+    transform = transform_of(kind, tokenizer, keep_columns=["number"], **options, **AS_TRL)
     made: dict[int, list[Row]] = {}
     numbers = []
     for row in source_of(rows, tmp_path).transform(transform):
@@ -98,7 +117,7 @@ def test_edge_rows_are_those_of_trl(
 def test_edge_rows_have_the_edges() -> None:
     """What the comparison is for is in its rows."""
     tokenizer = live_tokenizer("split", "qwen3.jinja")
-    maker = EdgeRows(7, special_texts(tokenizer))
+    maker = edge_rows(8, tokenizer)
     rows = {kind: maker.rows(kind, 200) for kind in TRANSFORMS}
     eos = tokenizer.eos_token
 
@@ -120,7 +139,7 @@ def test_edge_rows_have_the_edges() -> None:
 
     for kind in ("sft", "dpo", "kto"):
         assert some(kind, is_cut)
-        assert some(kind, lambda row: "" in answers(row))
+        assert some(kind, lambda row: row.get("prompt") == "")
         assert some(kind, lambda row: any(str(answer).endswith(eos) for answer in answers(row)))
         assert some(kind, lambda row: isinstance(row.get("tools"), str))
         assert some(kind, lambda row: isinstance(row.get("tools"), list) and row["tools"])
@@ -144,12 +163,14 @@ def test_edge_rows_have_the_edges() -> None:
 )
 def test_mask_prompt_is_trl_s_assistant_only_loss(name: str, template: str, tmp_path: Path) -> None:
     tokenizer = live_tokenizer(name, template)
-    maker = EdgeRows(5, special_texts(tokenizer))
+    maker = edge_rows(5, tokenizer)
     rows = [{"number": n, **(maker.chat_completion() if n % 3 == 0 else maker.chat())}
             for n in range(90)]  # fmt: skip
     options = {"max_length": 150}
     expected = prepare_by_number("sft", rows, tokenizer, assistant_only_loss=True, **options)
-    transform = transform_of("sft", tokenizer, mask_prompt=True, keep_columns=["number"], **options)
+    transform = transform_of(
+        "sft", tokenizer, mask_prompt=True, keep_columns=["number"], **options, **AS_TRL
+    )
     made = {
         row["number"]: [columns_of("sft", row)]
         for row in source_of(rows, tmp_path).transform(transform)
@@ -308,7 +329,35 @@ OTHERWISE: list[tuple[str, str, Row, Outcome, Outcome, Row]] = [
         "dpo",
         {"chosen": "", "rejected": "abc"},
         UnboundLocalError,
-        {"prompt": "", "chosen": "", "rejected": "abc"},
+        ValueError,
+        {},
+    ),
+    *(
+        ("TRL trains a model to end at once", kind, row, OTHER, ValueError, {})
+        for kind, row in (
+            ("sft", {"prompt": "a", "completion": ""}),
+            ("sft", {"messages": [user("a"), assistant("\n")]}),
+            ("sft", {"prompt": [user("a")], "completion": [assistant("")]}),
+            ("dpo", {"prompt": "a", "chosen": "", "rejected": "b"}),
+            ("dpo", {**PAIR, "rejected": [assistant("")]}),
+            ("kto", {"prompt": "a", "completion": " ", "label": True}),
+            ("reward", {"prompt": "a", "chosen": "b", "rejected": ""}),
+        )
+    ),
+    (
+        "TRL compares an answer with itself",
+        "dpo",
+        {**PAIR, "rejected": PAIR["chosen"]},
+        OTHER,
+        ValueError,
+        {},
+    ),
+    (
+        "TRL says nothing of a role that its template does not print",
+        "sft",
+        {"messages": [user("a"), {"role": "usr", "content": "c"}, assistant("b")]},
+        OTHER,
+        ValueError,
         {},
     ),
     (
@@ -454,7 +503,9 @@ def test_we_do_otherwise_where_trl_fails(
     assert outcome_is(theirs, trl_of(row), made, trl_of), trl_of(row)
     assert outcome_is(ours, made, trl_of(row), trl_of), made
     if isinstance(made, Exception):
-        assert re.search(r"'(messages|text|prompt|chosen|rejected|label)\W", str(made.args[0]))
+        said = str(made.args[0])
+        fields = "messages|text|prompt|completion|chosen|rejected|label"
+        assert re.search(rf"'({fields})\W|\bmessages\[\d+\] \(role ", said)
 
 
 def test_no_tools_are_no_tools() -> None:
@@ -473,12 +524,13 @@ def test_no_tools_are_no_tools() -> None:
 @pytest.mark.parametrize(
     ("kind", "row"),
     [
-        ("sft", {"prompt": "a{eos}", "completion": ""}),
+        ("sft", {"prompt": "a{eos}", "completion": "b"}),
         ("sft", {"prompt": "a{half}", "completion": "{other half}"}),
-        ("dpo", {"prompt": "a{eos}", "chosen": "", "rejected": "{eos}"}),
+        ("dpo", {"prompt": "a{eos}", "chosen": "b", "rejected": "{eos}"}),
         ("dpo", {"prompt": "a{half}", "chosen": "{other half}", "rejected": "b"}),
-        ("kto", {"prompt": "a{eos}", "completion": "", "label": True}),
-        ("reward", {"prompt": "a{eos}", "chosen": "", "rejected": "{eos}"}),
+        ("kto", {"prompt": "a{eos}", "completion": "b", "label": True}),
+        ("kto", {"prompt": "a{half}", "completion": "{other half}", "label": True}),
+        ("reward", {"prompt": "a{eos}", "chosen": "b", "rejected": "{eos}"}),
         ("reward", {"prompt": "a{half}", "chosen": "{other half}", "rejected": "b"}),
     ],
 )
@@ -597,11 +649,14 @@ def json_rows(path: Path) -> list[Row]:
     return list(rows)
 
 
-ROLES = {"human": "user", "gpt": "assistant", "observation": "tool", "function_call": "assistant"}
+ROLES = {"human": "user", "gpt": "assistant", "observation": "tool"}
 
 
 def said(message: Row) -> Row:
-    """A message of role and content."""
+    """A message of role and content, or of a call."""
+    if message.get("from") == "function_call":
+        call = {"type": "function", "function": json.loads(message["value"])}
+        return {"role": "assistant", "content": "", "tool_calls": [call]}
     if "from" in message:
         role = ROLES.get(message["from"], message["from"])
         return {"role": role, "content": message["value"]}
@@ -620,6 +675,12 @@ def a_chat(row: Row) -> tuple[Row, Row]:
         theirs["tools"] = row["tools"]
     ours = {field: [in_parts(message) for message in row[field]], "tools": row.get("tools") or None}
     return ours, theirs
+
+
+def has_tools(row: Row) -> bool:
+    """Whether there are tools in a row that TRL reads, or calls of them."""
+    calls = any("tool_calls" in message for message in row.get("messages", ()))
+    return calls or row.get("tools", "[]") != "[]"
 
 
 def in_parts(message: Row) -> Row:
@@ -709,7 +770,10 @@ def test_real_rows_are_those_of_trl(
     tmp_path: Path,
 ) -> None:
     tokenizer = live_tokenizer(name, template)
-    pairs = [form(row) for row in json_rows(TEXT / file)[:60]]
+    pairs = [form(row) for row in json_rows(TEXT / file)]
+    # A row with tools is refused where the template knows none.
+    knows_tools = "tool_calls" in tokenizer.chat_template
+    pairs = [pair for pair in pairs if knows_tools or not has_tools(pair[1])][:60]
     numbered = [tuple({"number": n, **row} for row in pair) for n, pair in enumerate(pairs)]
     options = {"max_length": 600 if kind == "reward" else 300}
     expected = prepare_by_number(kind, [theirs for _, theirs in numbered], tokenizer, **options)
