@@ -207,7 +207,9 @@ def meant(state: Any) -> Any:
         return state
     made = {key: meant(value) for key, value in state.items()}
     upstream = made.get("upstream")
-    if "used" in made and isinstance(upstream, dict) and set(upstream) == {"row", "shard"}:
+    # Of a packer, whose bins are used, too, rows of batches are in another place.
+    of_batch = isinstance(made.get("used"), int)
+    if of_batch and isinstance(upstream, dict) and set(upstream) == {"row", "shard"}:
         made["upstream"] = {**upstream, "row": upstream["row"] + made["used"]}
         made["used"] = 0
     return made
