@@ -11,6 +11,8 @@ namespace {
 using jinja::Value;
 using jinja::ValueKind;
 
+// Habits that are kept, each with the options that it was found for.
+constexpr size_t kMostKnown = 1024;
 // No template has these words.
 constexpr std::string_view kWord = "ovalquince";
 constexpr std::string_view kToolWord = "quincewright";
@@ -79,7 +81,10 @@ Result<bool> TemplateHabits::Has(Habit habit, const Value& tools, const Value& o
   }
   ARROW_ASSIGN_OR_RAISE(const bool found, Find(habit, has_tools, options));
   const std::lock_guard lock(mutex_);
-  return known_.emplace(std::move(key), found).first->second;
+  // Options may be another for each row.
+  if (known_.size() >= kMostKnown) known_.clear();
+  known_.emplace(std::move(key), found);
+  return found;
 }
 
 Result<bool> TemplateHabits::Find(Habit habit, bool has_tools, const Value& options) const {
