@@ -65,8 +65,8 @@ def create_source(
         ConfigError: An option is wrong, names a field that no row has, or does nothing to these
             rows.
         NotImplementedError: An option asks for what has not come yet.
-        ValueError: The format cannot be told, or `shuffle_window_bytes` is no size, or without
-            `shuffle="rows"`, or `decode` is given for what are no ArrayRecord files.
+        ValueError: The format cannot be told, `shuffle_window_bytes` is no size, or `decode` is
+            given for what are no ArrayRecord files.
     """
     check(config)
     source = formatted(dataset_rows(config, seed, listing), config)

@@ -220,6 +220,11 @@ def block_mixture_interleave(
     return IterableDataset.from_generator(_mixed_rows, gen_kwargs={"mixed": mixed})
 
 
+def longest_window(ramp: int) -> int:
+    """The most steps of a window downstream of a mix that leave a ramp of so many steps a ramp."""
+    return max(1, ramp // 10)
+
+
 def _mixed_rows(mixed: MixedShardedSource) -> Iterator[Any]:
     for _, row in mixed._picks():
         yield dict(row)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from easydata import _native
 from easydata.core.choices import PackStrategy
 from easydata.core.signatures import PackedShardedSourceSignature
+from easydata.core.takes_options import declared_options
 from easydata.sources.huggingface import wrap_hf_dataset
-from easydata.sources.mixed import MixedShardedSource
+from easydata.sources.mixed import MixedShardedSource, longest_window
 from easydata.sources.sharded_source import ShardedDataSource, WrapperSource
 from easydata.sources.tokenized import tokenizers_of
 from easydata.transforms.packers import _matrix
@@ -95,18 +96,15 @@ class PackedShardedSource(
     @property
     def _has_window(self) -> bool:
         """Whether rows are made of the documents of a window."""
-        return self._given["strategy"] in _WITH_WINDOW
+        (beside,) = declared_options("PackedOptions")["pack_window"]["acting"]["beside"]
+        return self._given[beside["option"]] in beside["values"]
 
     def _make_plan(self) -> _native.Plan:
         options = _native.PackedOptions(**self._given)
         ramp = _shortest_ramp(self.source)
-        # Rows of a tenth of the ramp, at most, are shuffled with each other.
-        most_steps = 0 if ramp is None else max(1, ramp // 10)
+        # Rows of so many steps are shuffled with each other, at most.
+        most_steps = 0 if ramp is None else longest_window(ramp)
         return _native.packed_rows(self.source._plan, options, most_steps=most_steps)
-
-
-# Strategies that close all rows after pack_window documents.
-_WITH_WINDOW = ("pool", "first_fit", "best_fit")
 
 
 def _shortest_ramp(source: ShardedDataSource[Any]) -> int | None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from easydata.sources.mixed import MixedShardedSource
+from easydata.sources.mixed import MixedShardedSource, longest_window
 from easydata.sources.packed import PackedShardedSource
 from easydata.sources.sharded_source import ShardedDataSource, first_rows
 
@@ -28,7 +28,7 @@ def tell_blurred(source: ShardedDataSource[Any], load: Mapping[str, Any]) -> Non
     ramp = None if mixed is None else mixed._shortest_ramp()
     if mixed is None or ramp is None:
         return
-    most = max(1, ramp // 10)
+    most = longest_window(ramp)
     for what, steps, cure in _windows(source, mixed, load, most):
         if steps > most:
             _log.warning(

@@ -16,6 +16,8 @@ import jinja2
 from jinja2 import nodes
 from jinja2.visitor import NodeTransformer
 
+from easydata import _native
+
 Mark = tuple[str, int | None, int, int]
 """Kind, number of the message, first byte and end of a stretch."""
 
@@ -35,7 +37,7 @@ _GENERATION = 0
 _PRINTER = "what prints marks"
 
 # The fields of a message that are said, and which of _FIELDS each is.
-_SAID = {"content": 0, "reasoning_content": 1, "thinking": 1, "reasoning": 1, "tool_calls": 2}
+_SAID = {"content": 0, **dict.fromkeys(_native.reasoning_fields(), 1), "tool_calls": 2}
 # What templates look for in a text and cut it at: <think>, <|end|>, [/THINK].
 _MARKUP = re.compile(r"(<[^<>\s]{1,40}>|\[/?[A-Z_]{1,40}\])")
 
