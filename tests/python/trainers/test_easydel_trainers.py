@@ -46,7 +46,7 @@ def write_rows(folder: Path) -> None:
             "prompt": f"{n} + {n} = ",
             "completion": f"{n + n}",
             "chosen": f"{n + n}",
-            "rejected": f"{n + 1}",
+            "rejected": f"{n + n + 1}",
         }
         for n in range(24)
     ]
