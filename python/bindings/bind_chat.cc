@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -13,6 +14,7 @@
 #include "bindings.h"
 #include "bound_plan.h"
 #include "easydata/chat/claimed_messages.h"
+#include "easydata/chat/row_conversation.h"
 #include "easydata/exec/notice.h"
 #include "easydata/jinja/template.h"
 #include "easydata/stream/map_stage.h"
@@ -240,13 +242,13 @@ void MakeConversationRenderer(PyConversationRenderer* self, nb::object render,
   new (self) PyConversationRenderer{std::move(how), std::move(borrowed), std::move(owned)};
 }
 
-nb::str RenderConversation(const PyConversationRenderer& self, nb::handle value,
+nb::str RenderConversation(const PyConversationRenderer& self, nb::handle row,
                            std::string_view field, nb::handle tools, nb::callable decoded) {
   const nb::object render = self.render.Get();
   if (!render.is_valid()) Check(Borrowed::Gone());
   std::string strange;
   nb::str text =
-      RenderPythonConversation(self.how, render, value, field, tools, std::move(decoded), &strange);
+      RenderPythonConversation(self.how, render, row, field, tools, std::move(decoded), &strange);
   if (!strange.empty() && !self.told->exchange(true)) {
     const nb::gil_scoped_release released;
     exec::Notify(chat::StrangeRoleNotice(strange));
@@ -267,7 +269,9 @@ BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
   step.keeps_rows = keeps_rows;
   step.has_identity = has_identity;
   step.fields.written = {output};
-  step.fields.read = {messages, "tools"};
+  if (!messages.empty()) step.fields.read.push_back(messages);
+  step.fields.read.emplace_back(chat::kToolsField);
+  step.fields.read_unnamed = chat::FieldsBeside(/*instructions=*/messages.empty());
   if (plain == nullptr || with_tools == nullptr) return {std::move(step), std::move(owned)};
   transform::RenderMessagesOptions options;
   options.messages = messages;
@@ -312,6 +316,35 @@ void BindChat(nb::module_& m) {
       },
       "What a model thought, under the names that templates read it by; the first is the standard "
       "one.");
+  m.def(
+      "meaningful_fields", [] { return chat::MeaningfulFields(); },
+      "Fields of rows that change what is trained wherever they are read.");
+  m.def(
+      "fields_beside",
+      [](bool instructions) {
+        std::vector<std::string> fields = chat::FieldsBeside(instructions);
+        fields.emplace_back(chat::kToolsField);
+        return fields;
+      },
+      nb::kw_only(), nb::arg("instructions"),
+      "Fields that are read beside the conversation of a row; of an instruction, its own, too.");
+  m.def(
+      "message_fields",
+      [] {
+        return std::vector<std::string_view>(std::begin(chat::kMessageFields),
+                                             std::end(chat::kMessageFields));
+      },
+      "Fields in which rows have a conversation, in the order in which they are looked for.");
+  m.def(
+      "instruction_fields",
+      [] {
+        std::vector<std::pair<std::string_view, std::string_view>> fields;
+        for (const chat::InstructionFields& each : chat::kInstructions) {
+          fields.emplace_back(each.instruction, each.answer);
+        }
+        return fields;
+      },
+      "Fields that make a row an instruction with its answer.");
   m.def("read_conversation", &ReadPythonMessages, nb::arg("value").none(), nb::arg("field"),
         nb::arg("roles").none(), nb::arg("decoded"),
         nb::sig("def read_conversation(value: object, field: str, roles: dict[str, str] | None, "
@@ -331,12 +364,14 @@ void BindChat(nb::module_& m) {
            nb::sig("def __init__(self, render: object, *, roles: dict[str, str] | None, names: "
                    "dict[str, str], own_roles: collections.abc.Sequence[str], drops_reasoning: "
                    "bool = False) -> None"))
-      .def("render", &RenderConversation, nb::arg("value").none(), nb::arg("field"),
-           nb::arg("tools").none(), nb::arg("decoded"),
-           nb::sig("def render(self, value: object, field: str, tools: object | None, decoded: "
-                   "collections.abc.Callable[[typing.Any], typing.Any]) -> str"),
+      .def("render", &RenderConversation, nb::arg("row"), nb::arg("field"), nb::arg("tools").none(),
+           nb::arg("decoded"),
+           nb::sig("def render(self, row: collections.abc.Mapping[str, typing.Any], field: str, "
+                   "tools: object | None, decoded: collections.abc.Callable[[typing.Any], "
+                   "typing.Any]) -> str"),
            "The text of the messages that a row holds in `field`, as read_conversation() reads "
-           "them.");
+           "them, with the system message and template options that it has beside them; where "
+           "`field` is empty, of its instruction and answer.");
   m.def("render_step", &RenderStep, nb::arg("callable"), nb::arg("plain").none(),
         nb::arg("with_tools").none(), nb::kw_only(), nb::arg("name"), nb::arg("text"),
         nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("messages"), nb::arg("output"),

@@ -147,10 +147,14 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
     step.fields.reads_only.emplace();
     std::vector<std::string> read = maker.maker->fields();
     read.insert(read.end(), keep.begin(), keep.end());
-    std::set<std::string> named;
+    std::set<std::string> asked;
     for (const std::string& field : read) {
-      if (!named.insert(field).second) continue;
+      if (!asked.insert(field).second) continue;
       step.fields.reads_only->push_back({field, ColumnKind::kAny});
+    }
+    for (const std::string& field : maker.maker->unnamed_fields()) {
+      if (!asked.insert(field).second) continue;
+      step.fields.reads_only->push_back({field, ColumnKind::kAny, /*is_named=*/false});
     }
   }
   step.make_natively =
@@ -252,7 +256,14 @@ void BindTrainer(nb::module_& m) {
   BindOwner<PyExampleMaker>(m, "ExampleMaker", "Makes the examples of one kind of trainer.")
       .def_prop_ro("name", [](const PyExampleMaker& self) { return self.maker->name(); })
       .def_prop_ro(
-          "fields", [](const PyExampleMaker& self) { return self.maker->fields(); },
+          "fields",
+          [](const PyExampleMaker& self) {
+            std::vector<std::string> names = self.maker->fields();
+            for (std::string& name : self.maker->unnamed_fields()) {
+              names.push_back(std::move(name));
+            }
+            return names;
+          },
           "The fields of rows that are looked at.")
       .def_prop_ro(
           "columns",
@@ -272,6 +283,21 @@ void BindTrainer(nb::module_& m) {
                    "list[tuple[str, list[tuple[str, int, int, str]], str]]"),
            "The texts that the examples of one row are made of, with their messages: (role, first "
            "byte, end, what the template leaves out), and why none can be made.")
+      .def(
+          "fields_read",
+          [](const PyExampleMaker& self, nb::handle row) {
+            std::string text;
+            Check(JsonTextOf(row, &text));
+            auto read = [&] {
+              WithoutGil released;
+              return trainer::FieldsRead(*self.maker, *self.context, text);
+            }();
+            const std::set<std::string> names = Unwrap(std::move(read));
+            return std::vector<std::string>(names.begin(), names.end());
+          },
+          nb::arg("row"),
+          "Names of the fields of a row that its examples are made of. ValueError where its pair "
+          "has no prompt, and other fields have text.")
       .def(
           "token_ends",
           [](const PyExampleMaker& self, const std::string& text, std::vector<int32_t> ids) {

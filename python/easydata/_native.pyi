@@ -415,6 +415,22 @@ def reasoning_fields() -> list[str]:
     What a model thought, under the names that templates read it by; the first is the standard one.
     """
 
+def meaningful_fields() -> list[str]:
+    """Fields of rows that change what is trained wherever they are read."""
+
+def fields_beside(*, instructions: bool) -> list[str]:
+    """
+    Fields that are read beside the conversation of a row; of an instruction, its own, too.
+    """
+
+def message_fields() -> list[str]:
+    """
+    Fields in which rows have a conversation, in the order in which they are looked for.
+    """
+
+def instruction_fields() -> list[tuple[str, str]]:
+    """Fields that make a row an instruction with its answer."""
+
 def read_conversation(value: object, field: str, roles: dict[str, str] | None, decoded: Callable[[Any], Any]) -> list[dict[str, Any]]:
     """
     The messages that a row holds in `field`. `decoded` makes what it holds of JSON text.
@@ -430,9 +446,9 @@ class ConversationRenderer:
 
     def __init__(self, render: object, *, roles: dict[str, str] | None, names: dict[str, str], own_roles: Sequence[str], drops_reasoning: bool = False) -> None: ...
 
-    def render(self, value: object, field: str, tools: object | None, decoded: Callable[[Any], Any]) -> str:
+    def render(self, row: Mapping[str, Any], field: str, tools: object | None, decoded: Callable[[Any], Any]) -> str:
         """
-        The text of the messages that a row holds in `field`, as read_conversation() reads them.
+        The text of the messages that a row holds in `field`, as read_conversation() reads them, with the system message and template options that it has beside them; where `field` is empty, of its instruction and answer.
         """
 
 def render_step(callable: object, plain: JinjaTemplate | None, with_tools: JinjaTemplate | None, *, name: str, text: str, keeps_rows: bool, has_identity: bool, messages: str, output: str, roles: dict[str, str], own_roles: Sequence[str], variables: str, refuses: bool) -> Step:
@@ -508,6 +524,11 @@ class ExampleMaker:
     def explain(self, row: object) -> list[tuple[str, list[tuple[str, int, int, str]], str]]:
         """
         The texts that the examples of one row are made of, with their messages: (role, first byte, end, what the template leaves out), and why none can be made.
+        """
+
+    def fields_read(self, row: object) -> list[str]:
+        """
+        Names of the fields of a row that its examples are made of. ValueError where its pair has no prompt, and other fields have text.
         """
 
     def token_ends(self, text: str, ids: Sequence[int]) -> list[int]:

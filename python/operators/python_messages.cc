@@ -9,6 +9,7 @@
 
 #include "easydata/chat/claimed_messages.h"
 #include "easydata/chat/conversation.h"
+#include "easydata/chat/row_conversation.h"
 #include "easydata/jinja/render_error.h"
 #include "operators/python_chat_renderer.h"
 
@@ -62,6 +63,9 @@ class PythonMessages : public chat::ValueReader {
     others_.push_back(nb::borrow(object));
     return other;
   }
+
+  /// The same of an object that nobody else keeps.
+  Value Given(nb::object object) { return ValueOf(Keep(std::move(object))); }
 
   nb::object ObjectOf(const Value& value) const {
     switch (value.kind) {
@@ -175,6 +179,20 @@ class PythonMessages : public chat::ValueReader {
   std::unordered_map<const void*, nb::handle> originals_ = {};
 };
 
+/// The fields of a mapping.
+class PythonRow : public chat::FieldGetter {
+ public:
+  PythonRow(nb::handle row, PythonMessages* messages) : row_(row), messages_(messages) {}
+
+  Result<Value> Get(std::string_view name) const override {
+    return messages_->Given(row_.attr("get")(nb::str(name.data(), name.size())));
+  }
+
+ private:
+  const nb::handle row_;
+  PythonMessages* const messages_;
+};
+
 template <typename Read>
 nb::list ListRead(PythonMessages* messages, Read read) {
   try {
@@ -203,23 +221,33 @@ nb::list ReadPythonMessages(nb::handle value, std::string_view field,
 }
 
 nb::str RenderPythonConversation(const ConversationRendering& how, const nb::object& render,
-                                 nb::handle value, std::string_view field, nb::handle tools,
+                                 nb::handle row, std::string_view field, nb::handle tools,
                                  nb::callable decoded, std::string* strange) {
   PythonMessages messages(std::move(decoded));
+  const PythonRow fields(row, &messages);
+  jinja::Arena* const arena = messages.arena();
   chat::ChatRequest request;
   if (!tools.is_none()) request.tools = Value::List(nullptr, 0);  // that there are some
-  const chat::HabitsOfRow habits = {how.habits.get(), request.tools};
-  const chat::ConversationOptions options{.field = field,
-                                          .roles = how.has_roles ? &how.roles : nullptr,
-                                          .habits = &habits,
-                                          .own_roles = &how.own_roles,
-                                          .name_thoughts = false};
   try {
-    request.messages = Unwrap(
-        chat::ReadConversation(messages.ValueOf(value), options, &messages, messages.arena()));
+    request.options = Unwrap(chat::OptionsBeside(fields, &messages, arena));
+    const chat::HabitsOfRow habits = {how.habits.get(), request.tools, request.options};
+    chat::ConversationOptions options{.field = field,
+                                      .roles = how.has_roles ? &how.roles : nullptr,
+                                      .habits = &habits,
+                                      .own_roles = &how.own_roles,
+                                      .name_thoughts = false};
+    const Value given = Unwrap(field.empty() ? chat::AnsweredInstruction(fields, &messages, arena)
+                                             : fields.Get(field));
+    request.messages = Unwrap(chat::ReadConversation(given, options, &messages, arena));
+    Value system = Unwrap(chat::SystemBeside(fields, arena));
+    if (!system.Is(ValueKind::kNone)) {
+      options.field = chat::kSystemFields[0];
+      system = Unwrap(chat::ReadConversation(system, options, &messages, arena));
+      request.messages = Unwrap(chat::WithSystem(system, request.messages, arena));
+    }
     Check(chat::CheckSaysSomething(request.messages, how.roles));
-    const nb::object made =
-        render(messages.ListObject(request.messages), tools, nb::none(), false, true);
+    const nb::object made = render(messages.ListObject(request.messages), tools,
+                                   messages.ObjectOf(request.options), false, true);
     chat::RenderedChat rendered;
     ReadRendered(made, &rendered);
     Check(chat::CheckClaimed(

@@ -29,12 +29,14 @@ struct ConversationRendering {
   bool drops_reasoning = false;
 };
 
-/// The text of the conversation that a Python value holds, as ReadPythonMessages reads it, rendered
-/// by render(messages, tools, None, False, True). ValueError where something of it does not come
-/// out (chat::CheckClaimed), or of what `render` raises. `*strange` is a role that nobody has told
-/// us of, or empty. Needs the GIL.
+/// The text of the conversation that a row, a mapping of Python's, has in `field` (empty: of its
+/// instruction and answer), as ReadPythonMessages reads it, with the system message and options
+/// that the row has beside it (chat/row_conversation.h), rendered by render(messages, tools,
+/// options, False, True). ValueError where something of it does not come out (chat::CheckClaimed),
+/// or of what `render` raises. `*strange` is a role that nobody has told us of, or empty. Needs the
+/// GIL.
 nb::str RenderPythonConversation(const ConversationRendering& how, const nb::object& render,
-                                 nb::handle value, std::string_view field, nb::handle tools,
+                                 nb::handle row, std::string_view field, nb::handle tools,
                                  nb::callable decoded, std::string* strange);
 
 /// Python messages as templates see them (chat::TemplateMessages), as a new list of dicts; their

@@ -67,13 +67,18 @@ def _run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: 
         # It says what a next run will keep.
         raise InterruptedJobError(getattr(interrupt, "__notes__", [])) from interrupt
     try:
-        _tell(written, time.perf_counter() - begin, report)
+        _tell(written, pipeline.get_context().unread, time.perf_counter() - begin, report)
     except KeyboardInterrupt as interrupt:
         whole = [f"{name} is written whole, before this" for name in written]
         raise InterruptedJobError(whole) from interrupt
 
 
-def _tell(written: Mapping[str, WriteStats], seconds: float, report: Report) -> None:
+def _tell(
+    written: Mapping[str, WriteStats],
+    unread: Mapping[str, Sequence[str]],
+    seconds: float,
+    report: Report,
+) -> None:
     result: dict[str, Any] = {"seconds": seconds, "datasets": {}}
     for name, stats in written.items():
         report.line(
@@ -97,6 +102,9 @@ def _tell(written: Mapping[str, WriteStats], seconds: float, report: Report) -> 
             "dropped_at": stats.dropped_at,
             "mix_end": stats.mix_end,
         }
+    for name, fields in unread.items():
+        report.line(f"{name}: no token is made of {', '.join(fields)}")
+    result["fields_not_read"] = {name: list(fields) for name, fields in unread.items()}
     report.line(f"{seconds:.1f} s")
     report.result(result)
 

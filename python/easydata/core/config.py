@@ -44,7 +44,14 @@ __all__ = [
 
 
 # Options of TokenizerConfig that are no options of a call.
-_CONSTRUCTION = ("name_or_path", "trust_remote_code", "view", "chat_template", "template_date")
+_CONSTRUCTION = (
+    "name_or_path",
+    "trust_remote_code",
+    "view",
+    "chat_template",
+    "template_date",
+    "chat_template_kwargs",
+)
 
 
 @declared
@@ -230,5 +237,8 @@ def merge_tokenizer_config(
                 made.chat_template = ds_cfg.chat_template
             if ds_cfg.template_date is not None:
                 made.template_date = ds_cfg.template_date
+            if ds_cfg.chat_template_kwargs is not None:
+                given = {**(made.chat_template_kwargs or {}), **ds_cfg.chat_template_kwargs}
+                made.chat_template_kwargs = given
             return made
     return None

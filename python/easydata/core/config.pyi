@@ -52,6 +52,7 @@ class DatasetConfig:
     transform: str | Any | Callable[[dict[str, Any]], Any] | dict[str, Any] | None = None
     chat_template: str | None = None
     template_date: str | None = None
+    chat_template_kwargs: dict[str, Any] | None = None
     view: Literal["json", "transformers"] | None = None
     def get_tokenizer_config(self) -> TokenizerConfig | None: ...
 
@@ -195,6 +196,7 @@ class TokenizerConfig:
     view: Literal["json", "transformers"] = "json"
     chat_template: str | None = None
     template_date: str | None = None
+    chat_template_kwargs: dict[str, Any] | None = None
     def to_dict(self) -> dict[str, Any]: ...
 
 @dataclass

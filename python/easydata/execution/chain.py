@@ -30,6 +30,7 @@ from easydata.execution.stages import (
     SourceStage,
     TokenizeStage,
 )
+from easydata.sources.unread_fields import unread_of
 
 __all__ = ["Pipeline", "create_pipeline"]
 
@@ -232,6 +233,7 @@ class Pipeline(Generic[_Built_co]):
         if self._context.stages[-1] == "save":
             return cast("_Built_co", dict(self._context.written))
         judge_options(self._context, {name: source._stream() for name, source in data.items()})
+        self._context.unread.update(unread_of(data))
         return cast("_Built_co", _rows(data))
 
     def get_data(self) -> dict[str, Any]:
@@ -239,15 +241,20 @@ class Pipeline(Generic[_Built_co]):
         return dict(self._ready("get_data"))
 
     def explain(self) -> dict[str, Any]:
-        """What of the config has no effect, though it may look so.
+        """What of the config and of the rows has no effect, though it may look so.
 
         Returns:
-            `{"options_without_effect": {option: why}}`: options that are set and that another one
-            supersedes, or that are taken for compatibility, as far as build(), save() and load()
-            have looked. One that was meant to do something and does not is an error there.
+            `{"options_without_effect": {option: why}, "fields_not_read": {dataset: [field]}}`, as
+            far as build(), save() and load() have looked. Options are those that are set and that
+            another one supersedes, or that are taken for compatibility; one that was meant to do
+            something and does not is an error there. Fields are those of the first 1,000 rows of a
+            dataset that hold text, or that carry meaning, and that no token is made of.
         """
         self._ready("explain")
-        return {"options_without_effect": dict(self._context.idle_options)}
+        return {
+            "options_without_effect": dict(self._context.idle_options),
+            "fields_not_read": {name: list(each) for name, each in self._context.unread.items()},
+        }
 
     def get_context(self) -> PipelineContext:
         """What the stages share."""

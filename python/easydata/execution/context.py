@@ -31,6 +31,7 @@ class PipelineContext:
         tokenized: The tokenizer of each dataset that was tokenized, by whatever stage did it.
         stages: The names of the stages so far.
         idle_options: Options of the config that are set and do nothing, each with the reason.
+        unread: Fields of rows that no token is made of, by dataset.
     """
 
     config: PipelineConfig
@@ -49,6 +50,7 @@ class PipelineContext:
     tokenized: dict[str, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
     stages: list[str] = field(default_factory=list)
     idle_options: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    unread: dict[str, list[str]] = field(default_factory=dict, repr=False, compare=False)
     _tokenizers: dict[Any, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
 
     def get_tokenizer(self, name: Any, view: View = "json") -> Tokenizer:

@@ -40,6 +40,7 @@ from easydata.sources.packed import PackedShardedSource
 from easydata.sources.schedule_ramps import tell_blurred
 from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
 from easydata.sources.tokenized import TokenizedShardedSource
+from easydata.sources.unread_fields import unread_of
 from easydata.sources.weight_schedule import WeightScheduler
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.fields import DropFields
@@ -378,6 +379,7 @@ class LoadStage(BaseStage):
         judge_options(
             context, {name: each._native.stream for name, each in loaders.items()}, "load"
         )
+        context.unread.update(unread_of(data))
         return loaders
 
 
@@ -407,6 +409,7 @@ class SaveStage(BaseStage):
         _check_folders({name: writer.output_path for name, writer in writers.items()})
         jobs = {name: writers[name]._job(source, config) for name, source in data.items()}
         judge_options(context, {name: job.stream for name, job in jobs.items()}, "save")
+        context.unread.update(unread_of(data))
         # Before anything is written: what one deletes, another may be about to read.
         for job in jobs.values():
             for other in jobs.values():

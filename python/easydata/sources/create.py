@@ -83,6 +83,8 @@ def dataset_rows(
 ) -> ShardedDataSource[Any]:
     """The rows of a data set as they are read; its config is sound."""
     source = _unlimited(config, listing)
+    if config.name and source is not config.data_files:
+        source._dataset_name = config.name
     if config.columns is not None:
         require_fields(source, config.columns, f"columns of dataset {config.name!r}")
         if not isinstance(source, ParquetShardedSource):  # which reads no others
@@ -134,7 +136,11 @@ def transform_of(
         tokenizer = get_tokenizer(tokenizer_config)
         try:
             choice = named_transform(
-                choice, tokenizer, tokenizer_config.chat_template, tokenizer_config.template_date
+                choice,
+                tokenizer,
+                chat_template=tokenizer_config.chat_template,
+                template_date=tokenizer_config.template_date,
+                chat_template_kwargs=tokenizer_config.chat_template_kwargs,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(subject, [f"transform: {error}"]) from error

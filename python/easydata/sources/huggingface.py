@@ -88,6 +88,10 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             raise TypeError("a streaming data set does not know its number of rows")
         return len(self._dataset)
 
+    @property
+    def _at_hand(self) -> bool:
+        return not self.is_streaming
+
     def _check(self, shard_name: str) -> None:
         if shard_name != self.shard_names[0]:
             raise KeyError(f"there is no shard {shard_name}, only {self.shard_names[0]}")

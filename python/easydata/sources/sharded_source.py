@@ -32,6 +32,8 @@ from easydata.transforms.filters import FilterTransform
 if TYPE_CHECKING:
     import datasets
 
+    from easydata.sources.unread_fields import UnreadFields
+
 # Rows that a look ahead reads at once: the first, which often tells all, and a good many.
 _LOOKS = (1, 1000)
 # Rows that are looked at to learn which fields rows without a schema have.
@@ -234,6 +236,10 @@ class ShardedDataSource(ABC, Generic[T_co]):
     _inputs: Sequence[ShardedDataSource[Any]] = ()
     # Whether shuffling it is shuffling those.
     _shuffles_inputs = False
+    # The name of the dataset that it is, for people.
+    _dataset_name = ""
+    # What its rows have and nobody reads, once they were looked at (sources/unread_fields.py).
+    _unread: UnreadFields | None = None
 
     @property
     def _plan(self) -> _native.Plan:
@@ -260,6 +266,11 @@ class ShardedDataSource(ABC, Generic[T_co]):
             inputs=inputs,
             **known,
         )
+
+    @property
+    def _at_hand(self) -> bool:
+        """Whether many of its rows can be looked at for next to nothing."""
+        return False
 
     def _open_rows(self, shard: str, row: int, epoch: int = 0) -> Iterator[Any]:
         return self.open_shard_at_row(shard, row) if row > 0 else self.open_shard(shard)
@@ -531,7 +542,9 @@ class TransformedShardedSource(WrapperSource[Example]):
 
     def _with_template_date(self, date: str) -> ShardedDataSource[Example]:
         source = self._source._with_template_date(date)
-        return TransformedShardedSource(source, self._transform._with_template_date(date))
+        made = TransformedShardedSource(source, self._transform._with_template_date(date))
+        made._fields_checked, made._unread = self._fields_checked, self._unread
+        return made
 
     def __repr__(self) -> str:
         return f"TransformedShardedSource({self._source!r}, {self._transform!r})"
@@ -552,6 +565,8 @@ class TransformedShardedSource(WrapperSource[Example]):
         for number, step in enumerate(steps):
             if step._fields_named():
                 _check_step(root, steps[:number], step)
+            if step._claims_fields:
+                self._unread = _unread_by(step, root, steps[:number])
         self._fields_checked = True
 
     def _make_plan(self) -> _native.Plan:
@@ -595,6 +610,16 @@ def _check_step(root: ShardedDataSource[Any], before: Sequence[_Step], step: _St
             f"{step!r} renames {old!r} onto {new!r}, which rows have beside it: one of the two "
             f"would be lost; drop it before, drop_fields([{new!r}]), or take another name"
         )
+
+
+def _unread_by(step: _Step, root: ShardedDataSource[Any], before: Sequence[_Step]) -> UnreadFields:
+    """What rows have and a step that makes tokens of them does not read; it is told."""
+    # lazy: it looks at sources
+    from easydata.sources.unread_fields import find_unread, tell_unread
+
+    found = find_unread(root, before, step._fields_read)
+    tell_unread(root, found, type(step).__name__)
+    return found
 
 
 def _clashes(taken: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

@@ -28,12 +28,13 @@ from easydata.sources.sharded_source import (
     WrapperSource,
     first_rows,
 )
+from easydata.sources.unread_fields import find_unread, tell_unread
 from easydata.tokenizers.chat_template import Renderer, renderer_of
 from easydata.tokenizers.template_date import checked_date, dated, open_date
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import ChainedTransform, Example, MapTransform, _Step
 from easydata.transforms.chat import MESSAGE_FIELDS
-from easydata.transforms.conversation import decoded, is_messages
+from easydata.transforms.conversation import decoded, is_instruction, is_messages
 from easydata.transforms.messages import _MoveFields, _RenderMessages, _WholeRow
 from easydata.transforms.tokenize_row import (
     TokenizerManager,
@@ -59,7 +60,10 @@ class TokenizedShardedSource(WrapperSource[Example]):
     tokenized; messages (or the JSON of messages) are rendered by the tokenizer's chat template
     first, as `ChatTemplateTransform` does, with the functions in the row's field `tools`, and no
     special tokens are added to those of the template. Where rows lack `content_field` but have
-    messages in `messages`, `conversations` or `conversation`, they are taken.
+    messages in `messages`, `conversations` or `conversation`, they are taken; else instructions
+    with their answers (`instruction`, `input`, `output`), as chats of two messages. A row's
+    `system`, `system_prompt` or `developer` is the first message, and its `chat_template_kwargs`
+    are options of the template.
     """
 
     def __init__(
@@ -176,7 +180,7 @@ class TokenizedShardedSource(WrapperSource[Example]):
         return self._source if self._one_to_one() else None
 
     def _find_messages(self) -> str | None:
-        """The field that holds messages, or None where text is tokenized."""
+        """The field that holds messages; "" where rows are instructions, None where text is."""
         empty = None
         for row in itertools.islice(first_rows(self._source, self._steps), LOOKED_AT):
             fields = [self._content_field] if self._content_field in row else MESSAGE_FIELDS
@@ -188,6 +192,8 @@ class TokenizedShardedSource(WrapperSource[Example]):
                     empty = empty or field  # of messages, if of anything
             if isinstance(values.get(self._content_field), str):
                 return None
+            if not any(row.get(field) is not None for field in fields) and is_instruction(row):
+                return ""
         return empty
 
     def _template_date(self) -> str | None:
@@ -201,8 +207,18 @@ class TokenizedShardedSource(WrapperSource[Example]):
             other._open_date = date
         return other
 
+    def _look_for_unread(self, messages: str | None) -> None:
+        if self._unread is not None:
+            return
+        read = [self._content_field, *self._additional_fields]
+        if messages is not None:
+            read += [messages, *_native.fields_beside(instructions=not messages)]
+        self._unread = find_unread(self._source, self._steps, lambda _: read)
+        tell_unread(self._source, self._unread, "tokenizing")
+
     def _make_plan(self) -> _native.Plan:
         messages = self._find_messages()
+        self._look_for_unread(messages)
         config = self._config
         is_limited = is_set(config, "max_length")
         return _native.tokenized_rows(
@@ -232,7 +248,11 @@ class TokenizedShardedSource(WrapperSource[Example]):
                 template = template.dated(self._open_date)
             self._open_date = open_date(template)
             render = _RenderMessages(
-                template, messages, self._content_field, self._on_error != "raise"
+                template,
+                messages,
+                self._content_field,
+                self._on_error != "raise",
+                self._config.chat_template_kwargs,
             )
         rows = self._rows
         if self._on_error == "quarantine":

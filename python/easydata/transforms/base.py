@@ -52,6 +52,13 @@ class _Step:
         """Other names for fields, which no row may have beside them."""
         return {}
 
+    # Whether it makes tokens of rows, so that a field that it does not read is lost.
+    _claims_fields = False
+
+    def _fields_read(self, example: Example) -> Sequence[str]:
+        """Names of the fields of a row that it reads, where it claims them."""
+        return list(example)
+
     def _template_date(self) -> str | None:
         """The date that its chat template's clock is told, where nobody gave one."""
         return None

@@ -18,7 +18,7 @@ from easydata.transforms.conversation import (
     is_messages,
 )
 
-MESSAGE_FIELDS = ("messages", "conversations", "conversation")
+MESSAGE_FIELDS = tuple(_native.message_fields())
 """Where a conversation is looked for when no field is named."""
 
 _CONVERSATIONAL_FIELDS = (
@@ -154,7 +154,7 @@ class ChatTemplateTransform(Transform):
                 messages = convert_to_chatml(messages)
             return self._render(messages, tools=self._tools, **self._options)
         tools = self._tools if self._tools is not None else decoded(example.get("tools"))
-        return self._texts.of(example[field], field, tools=tools or None)
+        return self._texts.of(example, field, tools=tools or None)
 
     def __repr__(self) -> str:
         date = f", date={self._render.date!r}" if self._render.uses_clock else ""

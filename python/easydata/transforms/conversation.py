@@ -51,6 +51,14 @@ def is_messages(value: Any) -> bool:
     return isinstance(first, Mapping) and ("role" in first or "from" in first)
 
 
+def is_instruction(row: Mapping[str, Any]) -> bool:
+    """Whether a row is an instruction with its answer, as Alpaca's are, which is a chat of two."""
+    return any(
+        isinstance(row.get(asked), str) and isinstance(row.get(answer), str)
+        for asked, answer in _native.instruction_fields()
+    )
+
+
 def read_conversation(
     value: Any, field: str, roles: Mapping[str, str] | None = FROM_VALUE_ROLES
 ) -> list[dict[str, Any]]:
@@ -97,12 +105,12 @@ class ConversationText:
         self._given = (render, roles, dict(options or {}), drops_reasoning)
         self._made: _native.ConversationRenderer | None = None
 
-    def of(self, value: Any, field: str, tools: Any = None) -> str:
-        """The text of a conversation.
+    def of(self, row: Mapping[str, Any], field: str, tools: Any = None) -> str:
+        """The text of a row's conversation, with the system message that it has beside it.
 
         Args:
-            value: what a row has.
-            field: where it has it, for errors.
+            row: what has it, and may have `system` and `chat_template_kwargs`.
+            field: where it has it; empty: the row is an instruction with its answer.
             tools: the tools that the template describes to the model; None: there are none.
 
         Raises:
@@ -119,7 +127,7 @@ class ConversationText:
                 own_roles=own_roles(render),
                 drops_reasoning=drops_reasoning,
             )
-        return self._made.render(value, field, tools, decoded)
+        return self._made.render(row, field, tools, decoded)
 
     def __getstate__(self) -> Any:
         return self._given

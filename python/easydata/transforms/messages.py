@@ -9,7 +9,12 @@ from typing import Any
 from easydata import _native
 from easydata.tokenizers.chat_template import ChatTemplate, Renderer, own_roles
 from easydata.transforms.base import ColumnTransform, Example, Transform, _Step, run_steps
-from easydata.transforms.conversation import FROM_VALUE_ROLES, ConversationText, decoded
+from easydata.transforms.conversation import (
+    FROM_VALUE_ROLES,
+    ConversationText,
+    decoded,
+    is_instruction,
+)
 
 
 class _MoveFields(ColumnTransform):
@@ -52,10 +57,16 @@ class _RenderMessages(Transform):
     """
 
     def __init__(
-        self, render: Renderer, messages_field: str, content_field: str, refuses: bool
+        self,
+        render: Renderer,
+        messages_field: str,
+        content_field: str,
+        refuses: bool,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self._render = render
-        self._texts = ConversationText(render)
+        self._options = dict(options or {})
+        self._texts = ConversationText(render, options=self._options)
         self._messages = messages_field
         self._content = content_field
         self._refuses = refuses
@@ -69,7 +80,7 @@ class _RenderMessages(Transform):
         return self._refuses
 
     def __call__(self, example: Example) -> Any:
-        if example.get(self._messages) is None:
+        if not self._has_conversation(example):
             return {**example, self._content: None}
         try:
             return {**example, self._content: self._text_of(example)}
@@ -78,15 +89,19 @@ class _RenderMessages(Transform):
                 raise
             return error
 
+    def _has_conversation(self, example: Example) -> bool:
+        if self._messages:
+            return example.get(self._messages) is not None
+        return is_instruction(example)
+
     def _text_of(self, example: Example) -> str:
-        value = decoded(example[self._messages])
-        if isinstance(value, str):
+        if self._messages and isinstance(decoded(example[self._messages]), str):
             raise TypeError(
                 f"field {self._messages!r} holds text that is no JSON of messages, but the first "
                 "row of the source holds messages there"
             )
         tools = decoded(example.get("tools"))
-        return self._texts.of(value, self._messages, tools=tools or None)
+        return self._texts.of(example, self._messages, tools=tools or None)
 
     def _plan_step(self) -> _native.Step:
         plain = with_tools = None
@@ -94,7 +109,7 @@ class _RenderMessages(Transform):
         if isinstance(self._render, ChatTemplate):
             plain = self._render.native()
             with_tools = self._render.native(with_tools=True)
-            variables = json.dumps(self._render.variables)
+            variables = json.dumps({**self._render.variables, **self._options})
         return _native.render_step(
             self,
             plain,
@@ -110,7 +125,8 @@ class _RenderMessages(Transform):
 
     def __repr__(self) -> str:
         date = f", date={self._render.date!r}" if self._render.uses_clock else ""
-        return f"chat_template({self._messages!r}{date})"
+        options = f", {self._options!r}" if self._options else ""
+        return f"chat_template({self._messages!r}{date}{options})"
 
 
 class _WholeRow(Transform):

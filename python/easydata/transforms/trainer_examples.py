@@ -125,6 +125,11 @@ class _Examples(_Step):
         }
         return [{**each, **kept} for each in made], dropped
 
+    _claims_fields = True
+
+    def _fields_read(self, example: Example) -> list[str]:
+        return [*self._maker.fields_read(example), *self._options.keep_columns]
+
     def explain(self, example: Example) -> Explanation:
         """What a row becomes: its text with what is trained on, turn by turn, and what is odd.
 
@@ -336,18 +341,15 @@ _BY_NAME = {
 
 
 def named_transform(
-    choice: str | Mapping[str, Any],
-    tokenizer: Any,
-    chat_template: str | None,
-    template_date: str | None = None,
+    choice: str | Mapping[str, Any], tokenizer: Any, **of_template: Any
 ) -> _Examples:
     """The transform that a config names, as "sft" or {name: sft, max_length: 1024}.
 
     Args:
         choice: the name, alone or with options.
         tokenizer: the dataset's.
-        chat_template: the dataset's template, where the choice has none of its own.
-        template_date: what the dataset's template is told the date is, likewise.
+        of_template: what the dataset says of its chat template (`chat_template`, `template_date`,
+            `chat_template_kwargs`), where the choice says nothing of it; None: nothing.
 
     Raises:
         KeyError: There is no transform of that name.
@@ -356,10 +358,9 @@ def named_transform(
     options: dict[str, Any] = {"name": choice} if isinstance(choice, str) else dict(choice)
     name = options.pop("name")
     made = globals()[_BY_NAME[name]]
-    if chat_template is not None and name != "embedding":
-        options.setdefault("chat_template", chat_template)
-    if template_date is not None and name != "embedding":
-        options.setdefault("template_date", template_date)
+    for option, value in of_template.items():
+        if value is not None and name != "embedding":
+            options.setdefault(option, value)
     if name in ("sft", "reward"):
         options.setdefault("max_length", None)
     example: _Examples = made(tokenizer, **options)

@@ -160,6 +160,10 @@ config::FieldList DatasetConfig::Fields() {
                     "What a chat template that asks for the date is told, in place of the "
                     "TokenizerConfig's template_date."}
           .ActsAt({"map.chat_template", "examples"}),
+      config::Field{"chat_template_kwargs", &C::chat_template_kwargs,
+                    "What this dataset's chat template may read besides, before the "
+                    "TokenizerConfig's chat_template_kwargs."}
+          .ActsAt({"map.chat_template", "examples"}),
       config::Field{"view", &C::view,
                     "What of the tokenizer's folder runs, in place of what the TokenizerConfig "
                     "says."}

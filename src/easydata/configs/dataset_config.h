@@ -46,6 +46,7 @@ struct DatasetConfig {
   std::optional<TransformChoice> transform;
   std::optional<std::string> chat_template;
   std::optional<std::string> template_date;
+  std::optional<config::Named<config::AnyValue>> chat_template_kwargs;
   std::optional<TokenizerView> view;
   std::optional<config::Named<std::string>> format_fields;
   std::optional<std::string> shard_column;

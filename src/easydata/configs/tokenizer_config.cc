@@ -55,6 +55,10 @@ config::FieldList TokenizerConfig::Fields() {
                     "\"2026-11-27\"; unset: the day of the first build, which saved states and "
                     "the output's metadata keep."}
           .ActsAt({"map.chat_template", "examples"}),
+      config::Field{"chat_template_kwargs", &C::chat_template_kwargs,
+                    "What the chat template may read besides, such as enable_thinking; a row's own "
+                    "field of this name goes before."}
+          .ActsAt({"map.chat_template", "examples"}),
   };
 }
 

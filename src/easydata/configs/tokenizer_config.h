@@ -33,6 +33,7 @@ struct TokenizerConfig {
   TokenizerView view = TokenizerView::kJson;
   std::optional<std::string> chat_template;
   std::optional<std::string> template_date;
+  std::optional<config::Named<config::AnyValue>> chat_template_kwargs;
 
   static config::FieldList Fields();
 };

@@ -21,6 +21,9 @@ enum class ColumnKind {
 struct ColumnRequest {
   std::string name;
   ColumnKind kind = ColumnKind::kAny;
+  /// Whether plans name it. Not where a later version reads a column more, which few rows have:
+  /// states of plans that did not read it stay good.
+  bool is_named = true;
 };
 
 /// The columns that stages downstream read, or nothing for all of them: a source without a schema

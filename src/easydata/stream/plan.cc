@@ -61,7 +61,9 @@ nlohmann::json DescribeColumns(const std::vector<ColumnRequest>& columns) {
     return kind == ColumnKind::kTokens ? "tokens" : "any";
   };
   nlohmann::json out = nlohmann::json::object();
-  for (const ColumnRequest& column : columns) out[column.name] = name_of(column.kind);
+  for (const ColumnRequest& column : columns) {
+    if (column.is_named) out[column.name] = name_of(column.kind);
+  }
   return out;
 }
 

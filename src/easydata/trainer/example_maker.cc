@@ -7,9 +7,11 @@
 #include <arrow/type.h>
 
 #include <limits>
+#include <set>
 
 #include "easydata/jinja/render_error.h"
 #include "easydata/json/json_column.h"
+#include "easydata/trainer/answers.h"
 
 namespace easydata::trainer {
 
@@ -23,7 +25,8 @@ Result<std::string_view> TextOf(const Value& value, std::string_view field) {
                            ", expected text or a list of messages (dicts with role and content)");
 }
 
-Result<std::optional<std::vector<int32_t>>> IdsOf(const RowFields& fields, std::string_view field) {
+Result<std::optional<std::vector<int32_t>>> IdsOf(const chat::RowFields& fields,
+                                                  std::string_view field) {
   ARROW_ASSIGN_OR_RAISE(const Value value, fields.Get(field));
   if (value.Is(ValueKind::kNone)) return std::nullopt;
   const auto refuse = [&] {
@@ -43,7 +46,7 @@ Result<std::optional<std::vector<int32_t>>> IdsOf(const RowFields& fields, std::
 }
 
 Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
-    const RowFields& fields, const std::string& first,
+    const chat::RowFields& fields, const std::string& first,
     const std::vector<ExampleWriter::Column>& columns) {
   ARROW_ASSIGN_OR_RAISE(const Value begun, fields.Get(first));
   if (begun.Is(ValueKind::kNone)) return std::nullopt;
@@ -63,32 +66,62 @@ Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
   return made;
 }
 
-Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
-                                              const ExampleContext& context,
-                                              std::string_view json_row) {
+namespace {
+
+/// What looks at a row that is read: both may be null.
+struct Look {
+  std::vector<ExplainedText>* explained = nullptr;
+  std::set<std::string>* read = nullptr;
+};
+
+/// Reads one row of JSON, and makes nothing of it.
+Status LookAtRow(const ExampleMaker& maker, const ExampleContext& context,
+                 std::string_view json_row, const Look& look) {
   const auto text = std::make_shared<arrow::StringScalar>(std::string(json_row));
   ARROW_ASSIGN_OR_RAISE(const auto column, arrow::MakeArrayFromScalar(*text, 1));
   const auto rows =
       arrow::RecordBatch::Make(arrow::schema({json::JsonField(json::kRowColumn)}), 1, {column});
   jinja::Arena arena;
   chat::ValueReader reader;
-  RowFields fields(*rows, &reader);
+  chat::RowFields fields(*rows, &reader);
+  fields.KeepRead(look.read);
   RowChats chats(&context, maker.example_options(), &reader);
   TextPieces pieces;
-  std::vector<ExplainedText> explained;
   std::vector<chat::LostText> lost;
-  chats.KeepLost(&lost);
+  if (look.explained != nullptr) chats.KeepLost(&lost);
   try {
     ARROW_RETURN_NOT_OK(fields.GoTo(0, &arena));
     ARROW_RETURN_NOT_OK(chats.GoTo(fields, &arena));
-    ARROW_RETURN_NOT_OK(maker.Start()->Read({0, fields, chats, pieces, &explained}));
+    return maker.Start()->Read({0, fields, chats, pieces, look.explained});
   } catch (const jinja::RenderError& error) {
     return Status::Invalid(error.message);
   }
+}
+
+}  // namespace
+
+Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
+                                              const ExampleContext& context,
+                                              std::string_view json_row) {
+  std::vector<ExplainedText> explained;
+  ARROW_RETURN_NOT_OK(LookAtRow(maker, context, json_row, {.explained = &explained}));
   return explained;
 }
 
-Status NothingToRead(const RowFields& fields, const char* expected) {
+Result<std::set<std::string>> FieldsRead(const ExampleMaker& maker, const ExampleContext& context,
+                                         std::string_view json_row) {
+  std::set<std::string> read;
+  const Status status = LookAtRow(maker, context, json_row, {.read = &read});
+  if (IsPairWithoutPrompt(status) || status.IsCancelled() || status.IsOutOfMemory()) return status;
+  if (!status.ok()) {
+    // Of a row in error nobody knows what would have been read.
+    const std::vector<std::string> looked_at[] = {maker.fields(), maker.unnamed_fields()};
+    for (const auto& names : looked_at) read.insert(names.begin(), names.end());
+  }
+  return read;
+}
+
+Status NothingToRead(const chat::RowFields& fields, const char* expected) {
   std::string has;
   for (const std::string& name : fields.Names()) {
     has += (has.empty() ? "'" : ", '") + name + "'";

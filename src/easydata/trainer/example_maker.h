@@ -2,16 +2,17 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/chat/row_fields.h"
 #include "easydata/config/problem.h"
 #include "easydata/trainer/example_context.h"
 #include "easydata/trainer/example_options.h"
 #include "easydata/trainer/example_writer.h"
 #include "easydata/trainer/row_chats.h"
-#include "easydata/trainer/row_fields.h"
 #include "easydata/trainer/text_pieces.h"
 
 namespace easydata::trainer {
@@ -36,7 +37,7 @@ class ExampleDrafts {
  public:
   struct Row {
     int64_t number;
-    const RowFields& fields;
+    const chat::RowFields& fields;
     RowChats& chats;
     TextPieces& pieces;
     /// Where it is given, the texts of the row's examples are added to it.
@@ -62,6 +63,9 @@ class ExampleMaker {
   virtual const char* name() const = 0;
   /// The fields of rows that are looked at.
   virtual std::vector<std::string> fields() const = 0;
+  /// Fields that are looked at, too, and that plans do not name, so that states which were saved
+  /// before these were read stay good.
+  virtual std::vector<std::string> unnamed_fields() const { return {}; }
   /// The columns that are made.
   virtual std::vector<ExampleWriter::Column> columns() const = 0;
   virtual std::unique_ptr<ExampleDrafts> Start() const = 0;
@@ -97,12 +101,13 @@ Result<std::string_view> TextOf(const jinja::Value& value, std::string_view fiel
 
 /// The ids that a row has in a field; nothing where it has none. TypeError where it has something
 /// else.
-Result<std::optional<std::vector<int32_t>>> IdsOf(const RowFields& fields, std::string_view field);
+Result<std::optional<std::vector<int32_t>>> IdsOf(const chat::RowFields& fields,
+                                                  std::string_view field);
 
 /// The columns of tokens of a row that has them all already: one list for each of `columns`, empty
 /// for flags. Nothing where it has not even `first`; KeyError where it has that one, but not all.
 Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
-    const RowFields& fields, const std::string& first,
+    const chat::RowFields& fields, const std::string& first,
     const std::vector<ExampleWriter::Column>& columns);
 
 /// The texts that the examples of a row of JSON are made of. As ExampleDrafts::Read, but for what
@@ -110,7 +115,12 @@ Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
 Result<std::vector<ExplainedText>> ExplainRow(const ExampleMaker& maker,
                                               const ExampleContext& context, std::string_view json);
 
+/// Names of the fields of a JSON row that examples of it are made of; all that are looked at, of a
+/// row in error. IsPairWithoutPrompt tells the one error of rows that is said.
+Result<std::set<std::string>> FieldsRead(const ExampleMaker& maker, const ExampleContext& context,
+                                         std::string_view json_row);
+
 /// The error of a row that has none of the fields that examples are made of.
-Status NothingToRead(const RowFields& fields, const char* expected);
+Status NothingToRead(const chat::RowFields& fields, const char* expected);
 
 }  // namespace easydata::trainer

@@ -59,7 +59,7 @@ class ExampleOpImpl : public BatchOp {
     std::vector<int64_t> unanswered;                 // rows that are left out
     TextPieces pieces;
     const auto drafts = maker_->Start();
-    RowFields fields(*batch.rows, &worker.reader);
+    chat::RowFields fields(*batch.rows, &worker.reader);
     RowChats chats(context_.get(), maker_->example_options(), &worker.reader);
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
       if (exec::StopScope::Stopped()) return Status::Cancelled("the stream was closed");
@@ -105,7 +105,7 @@ class ExampleOpImpl : public BatchOp {
                        [&](const ExampleWriter::Column& made) { return made.name == name; });
   }
 
-  Status ReadRow(int64_t row, RowFields* fields, RowChats* chats, TextPieces* pieces,
+  Status ReadRow(int64_t row, chat::RowFields* fields, RowChats* chats, TextPieces* pieces,
                  ExampleDrafts* drafts, ExampleWorker* worker) const {
     worker->arena.Reset();
     try {

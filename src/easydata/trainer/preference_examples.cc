@@ -20,6 +20,7 @@ struct PreferenceMaker : ExampleMaker, std::enable_shared_from_this<PreferenceMa
     for (const ExampleWriter::Column& column : columns()) names.push_back(column.name);
     return names;
   }
+  std::vector<std::string> unnamed_fields() const override { return OtherAnswerFields(); }
   std::vector<ExampleWriter::Column> columns() const override {
     if (options.example.is_trl()) return {{"prompt_ids"}, {"chosen_ids"}, {"rejected_ids"}};
     return {{"prompt_input_ids"},        {"prompt_attention_mask"}, {"chosen_input_ids"},
@@ -53,7 +54,7 @@ class PreferenceDrafts : public ExampleDrafts {
     if (made.has_value()) {
       draft.made = *std::move(made);
     } else {
-      ARROW_RETURN_NOT_OK(ReadAnswers(row, kPreferenceFields, &texts_));
+      ARROW_RETURN_NOT_OK(ReadAnswers(row, AnswerKind::kPair, &texts_));
       draft.pieces = AddPieces(row, texts_, maker_->options.example, *maker_->context);
     }
     drafts_.push_back(std::move(draft));

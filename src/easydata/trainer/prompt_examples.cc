@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "easydata/chat/row_conversation.h"
 #include "easydata/config/descriptor.h"
 #include "easydata/trainer/answers.h"
 #include "easydata/trainer/example_maker.h"
@@ -19,6 +20,7 @@ struct PromptMaker : ExampleMaker, std::enable_shared_from_this<PromptMaker> {
     return {"input_ids", "prompt",   "messages", "conversations",       "conversation",
             "chosen",    "rejected", "tools",    "chat_template_kwargs"};
   }
+  std::vector<std::string> unnamed_fields() const override { return OtherAnswerFields(); }
   std::vector<ExampleWriter::Column> columns() const override {
     return {{"input_ids"}, {"attention_mask"}};
   }
@@ -79,31 +81,40 @@ class PromptDrafts : public ExampleDrafts {
     const bool is_empty = given.Is(ValueKind::kNone) || (given.IsString() && given.size == 0) ||
                           (given.Is(ValueKind::kList) && given.size == 0);
     if (!is_empty) return Rendered(row, given, "prompt");
-    for (const char* field : {"messages", "conversations", "conversation"}) {
+    for (const std::string_view field : chat::kMessageFields) {
       ARROW_ASSIGN_OR_RAISE(const Value messages, row.fields.Get(field));
       if (!messages.Is(ValueKind::kNone)) return Rendered(row, messages, field);
+    }
+    Value asked = Value::None();
+    std::string_view asked_field;
+    ARROW_RETURN_NOT_OK(FindTextPrompt(row, &asked, &asked_field));
+    if (!asked.Is(ValueKind::kNone) && asked_field != kPromptFields[0]) {
+      return Rendered(row, asked, asked_field);
     }
     ARROW_ASSIGN_OR_RAISE(const Value chosen, row.fields.Get("chosen"));
     if (!chosen.Is(ValueKind::kNone)) {
       AnswerTexts texts;
-      ARROW_RETURN_NOT_OK(ReadAnswers(row, kPreferenceFields, &texts));
+      ARROW_RETURN_NOT_OK(ReadAnswers(row, AnswerKind::kPair, &texts));
       return texts.prompt;
     }
     if (given.IsString()) return std::string();
     return NothingToRead(row.fields, "'prompt', 'messages', or 'chosen' and 'rejected'");
   }
 
-  Result<std::string> Rendered(const Row& row, const Value& value, const char* field) {
-    const Value messages = row.chats.AsMessages(value);
+  Result<std::string> Rendered(const Row& row, const Value& value, std::string_view field) {
+    Value messages = row.chats.AsMessages(value);
     if (messages.Is(ValueKind::kNone)) {
       ARROW_ASSIGN_OR_RAISE(const auto text, TextOf(value, field));
-      return std::string(text);
+      ARROW_ASSIGN_OR_RAISE(const bool has_system, row.chats.HasSystem());
+      if (!has_system) return std::string(text);
+      messages = row.chats.Single("user", text);
     }
     if (maker_->options.skip_apply_chat_template) {
       return Status::TypeError("field '", field,
                                "' holds a chat, and skip_apply_chat_template=True asks for text");
     }
-    ARROW_ASSIGN_OR_RAISE(const Value read, row.chats.Read(messages, field));
+    ARROW_ASSIGN_OR_RAISE(Value read, row.chats.Read(messages, field));
+    ARROW_ASSIGN_OR_RAISE(read, row.chats.WithSystem(read));
     chat::RenderedChat rendered;
     ARROW_RETURN_NOT_OK(row.chats.RenderAlone(read, &rendered));
     return std::move(rendered.text);

@@ -22,6 +22,7 @@ struct RewardMaker : ExampleMaker, std::enable_shared_from_this<RewardMaker> {
     for (const ExampleWriter::Column& column : columns()) names.push_back(column.name);
     return names;
   }
+  std::vector<std::string> unnamed_fields() const override { return OtherAnswerFields(); }
   std::vector<ExampleWriter::Column> columns() const override {
     if (options.example.is_trl()) return {{"chosen_ids"}, {"rejected_ids"}};
     return {{"input_ids_chosen"},
@@ -99,30 +100,22 @@ class RewardDrafts : public ExampleDrafts {
   /// The texts of both sides, the prompt before each; `is_text` where they are no chats, and
   /// `begun` then how many bytes of prompt.
   Status ReadPair(const Row& row, std::string* texts, bool* is_text, size_t* begun) {
-    Value sides[2];
-    Value chats[2];
-    for (size_t side = 0; side < 2; ++side) {
-      ARROW_ASSIGN_OR_RAISE(sides[side], row.fields.Get(kPreferenceFields[side]));
-      if (sides[side].Is(ValueKind::kNone)) {
-        const std::string expected = "'" + std::string(kPreferenceFields[side]) + "'";
-        return NothingToRead(row.fields, expected.c_str());
-      }
-      chats[side] = row.chats.AsMessages(sides[side]);
-    }
-    ARROW_RETURN_NOT_OK(CheckPair(chats[0].Is(ValueKind::kNone) ? sides[0] : chats[0],
-                                  chats[1].Is(ValueKind::kNone) ? sides[1] : chats[1]));
-    ARROW_ASSIGN_OR_RAISE(const Value prompt, row.fields.Get("prompt"));
-    const Value asked = row.chats.AsMessages(prompt);
-    *is_text = chats[0].Is(ValueKind::kNone) && chats[1].Is(ValueKind::kNone) &&
-               asked.Is(ValueKind::kNone);
+    GivenAnswers given;
+    ARROW_RETURN_NOT_OK(FindPair(row, &given));
+    ARROW_RETURN_NOT_OK(CheckPair(given.answers[0], given.answers[1]));
+    const bool are_chats[2] = {IsChat(given.answers[0]), IsChat(given.answers[1])};
+    const Value asked = row.chats.AsMessages(given.prompt);
+    ARROW_ASSIGN_OR_RAISE(const bool has_system, row.chats.HasSystem());
+    *is_text = !are_chats[0] && !are_chats[1] && asked.Is(ValueKind::kNone) && !has_system;
     if (*is_text) {
+      ARROW_RETURN_NOT_OK(CheckPrompt(row, given));
       std::string_view before;
-      if (!prompt.Is(ValueKind::kNone)) {
-        ARROW_ASSIGN_OR_RAISE(before, TextOf(prompt, "prompt"));
+      if (!given.prompt.Is(ValueKind::kNone)) {
+        ARROW_ASSIGN_OR_RAISE(before, TextOf(given.prompt, given.prompt_field));
       }
       std::string_view said[2];
       for (size_t side = 0; side < 2; ++side) {
-        ARROW_ASSIGN_OR_RAISE(said[side], TextOf(sides[side], kPreferenceFields[side]));
+        ARROW_ASSIGN_OR_RAISE(said[side], TextOf(given.answers[side], given.fields[side]));
       }
       // Data sets that have the prompt in the answers, too.
       const bool is_inside = !maker_->options.example.is_trl() && said[0].starts_with(before) &&
@@ -135,17 +128,16 @@ class RewardDrafts : public ExampleDrafts {
       return Status::OK();
     }
     // Whole conversations need no prompt.
-    const bool has_prompt = !prompt.Is(ValueKind::kNone);
-    if (has_prompt || chats[0].Is(ValueKind::kNone) || chats[1].Is(ValueKind::kNone)) {
+    const bool has_prompt = !given.prompt.Is(ValueKind::kNone);
+    if (has_prompt || !are_chats[0] || !are_chats[1]) {
       AnswerTexts answers;
-      ARROW_RETURN_NOT_OK(ReadAnswers(row, kPreferenceFields, &answers));
+      ARROW_RETURN_NOT_OK(ReadAnswers(row, AnswerKind::kPair, &answers));
       for (size_t side = 0; side < 2; ++side) texts[side] = std::move(answers.whole[side]);
       return Status::OK();
     }
     chat::RenderedChat rendered;
     for (size_t side = 0; side < 2; ++side) {
-      ARROW_ASSIGN_OR_RAISE(const Value messages,
-                            row.chats.Read(chats[side], kPreferenceFields[side]));
+      ARROW_ASSIGN_OR_RAISE(const Value messages, row.chats.WithSystem(given.answers[side]));
       ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered));
       texts[side] = std::move(rendered.text);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "easydata/chat/conversation.h"
+#include "easydata/chat/row_conversation.h"
 #include "easydata/exec/notice.h"
 
 namespace easydata::trainer {
@@ -12,25 +13,35 @@ using jinja::ValueKind;
 
 namespace {
 
-/// What a field holds as JSON, of which each reader says what it cannot read as NotImplemented.
-Result<Value> FieldOfJson(const char* field, Result<Value> read) {
-  if (!read.status().IsNotImplemented()) return read;
-  return Status::Invalid("field '", field, "' holds text that is ", read.status().message());
+/// Fields of a row that may be read later.
+class Unread : public chat::FieldGetter {
+ public:
+  explicit Unread(const chat::RowFields& fields) : fields_(fields) {}
+  Result<Value> Get(std::string_view name) const override { return fields_.LookAt(name); }
+
+ private:
+  const chat::RowFields& fields_;
+};
+
+/// A message alone as a list of it; other values stay.
+Value AsList(const Value& value, jinja::Arena* arena) {
+  if (!value.Is(ValueKind::kDict)) return value;
+  if (jinja::FindKey(value, "role") == nullptr && jinja::FindKey(value, "from") == nullptr) {
+    return value;
+  }
+  Value* item = arena->Array<Value>(1);
+  *item = value;
+  return Value::List(item, 1);
 }
 
 }  // namespace
 
-Status RowChats::GoTo(const RowFields& fields, jinja::Arena* arena) {
+Status RowChats::GoTo(const chat::RowFields& fields, jinja::Arena* arena) {
   arena_ = arena;
-  ARROW_ASSIGN_OR_RAISE(const Value tools, fields.Get("tools"));
-  ARROW_ASSIGN_OR_RAISE(tools_, FieldOfJson("tools", chat::ReadTools(tools, reader_, arena)));
-  ARROW_ASSIGN_OR_RAISE(const Value given, fields.Get("chat_template_kwargs"));
-  ARROW_ASSIGN_OR_RAISE(options_,
-                        FieldOfJson("chat_template_kwargs", reader_->Decoded(given, arena)));
-  if (!options_.Is(ValueKind::kNone) && !options_.Is(ValueKind::kDict)) {
-    return Status::TypeError(
-        "field 'chat_template_kwargs' must hold an object: options of the template by name");
-  }
+  fields_ = &fields;
+  const Unread unread(fields);
+  ARROW_ASSIGN_OR_RAISE(tools_, chat::ToolsBeside(unread, reader_, arena));
+  ARROW_ASSIGN_OR_RAISE(options_, chat::OptionsBeside(unread, reader_, arena));
   if (context_->given != nullptr) {
     for (const jinja::Renderer::Variable& variable : context_->given->all()) {
       if (variable.name == "tools" && tools_.Is(ValueKind::kNone)) tools_ = variable.value;
@@ -44,7 +55,51 @@ Value RowChats::AsMessages(const Value& value) const {
   return chat::AsMessages(value, reader_, arena_);
 }
 
+Result<Value> RowChats::MessagesIn(std::string_view field) const {
+  ARROW_ASSIGN_OR_RAISE(const Value given, fields_->Get(field));
+  const Value messages = AsMessages(AsList(given, arena_));
+  if (messages.Is(ValueKind::kNone)) return given;
+  return Read(messages, field);
+}
+
+Result<Value> RowChats::FindMessages(std::span<const std::string_view> fields,
+                                     std::string_view* field) const {
+  for (const std::string_view name : fields) {
+    ARROW_ASSIGN_OR_RAISE(const Value value, fields_->Get(name));
+    const Value messages = AsMessages(value);
+    if (messages.Is(ValueKind::kNone)) continue;
+    *field = name;
+    return Read(messages, name);
+  }
+  return Value::None();
+}
+
+Result<Value> RowChats::WithSystem(const Value& messages) const {
+  ARROW_ASSIGN_OR_RAISE(const Value given, chat::SystemBeside(*fields_, arena_));
+  if (given.Is(ValueKind::kNone)) return messages;
+  ARROW_ASSIGN_OR_RAISE(const Value system, Read(given, chat::kSystemFields[0]));
+  return chat::WithSystem(system, messages, arena_);
+}
+
+Result<bool> RowChats::HasSystem() const {
+  for (const std::string_view name : chat::kSystemFields) {
+    ARROW_ASSIGN_OR_RAISE(const Value value, fields_->LookAt(name));
+    if (value.IsString() && chat::HasText(value)) return true;
+  }
+  return false;
+}
+
+Result<std::optional<Value>> RowChats::Instruction(std::string_view* answer) const {
+  return chat::InstructionOf(*fields_, reader_, arena_, answer);
+}
+
+Result<Value> RowChats::AnsweredInstruction() const {
+  return chat::AnsweredInstruction(*fields_, reader_, arena_);
+}
+
 Result<Value> RowChats::Read(const Value& value, std::string_view field) const {
+  if (!tools_.Is(ValueKind::kNone)) fields_->MarkRead(chat::kToolsField);
+  if (!options_.Is(ValueKind::kNone)) fields_->MarkRead(chat::kOptionsField);
   auto read = chat::ReadConversation(value,
                                      {.field = field,
                                       .roles = &context_->roles,
@@ -60,10 +115,7 @@ Result<Value> RowChats::Read(const Value& value, std::string_view field) const {
 }
 
 Value RowChats::Join(const Value& first, const Value& second) const {
-  Value* items = arena_->Array<Value>(first.size + second.size);
-  std::copy(first.as.items, first.as.items + first.size, items);
-  std::copy(second.as.items, second.as.items + second.size, items + first.size);
-  return Value::List(items, first.size + second.size);
+  return chat::JoinLists(first, second, arena_);
 }
 
 Value RowChats::Slice(const Value& messages, uint32_t begin, uint32_t end) {
@@ -71,11 +123,8 @@ Value RowChats::Slice(const Value& messages, uint32_t begin, uint32_t end) {
 }
 
 Value RowChats::Single(std::string_view role, std::string_view content) const {
-  auto* entries = arena_->Array<jinja::DictEntry>(2);
-  entries[0] = {Value::String("role"), Value::String(role)};
-  entries[1] = {Value::String("content"), Value::String(content)};
   Value* items = arena_->Array<Value>(1);
-  items[0] = Value::Dict(entries, 2);
+  items[0] = chat::MessageOf(role, Value::String(content), arena_);
   return Value::List(items, 1);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,10 +10,10 @@
 #include "easydata/chat/chat_renderer.h"
 #include "easydata/chat/claimed_messages.h"
 #include "easydata/chat/column_values.h"
+#include "easydata/chat/row_fields.h"
 #include "easydata/jinja/value.h"
 #include "easydata/trainer/example_context.h"
 #include "easydata/trainer/example_options.h"
-#include "easydata/trainer/row_fields.h"
 
 namespace easydata::trainer {
 
@@ -22,13 +24,33 @@ class RowChats {
       : context_(context), options_of_chats_(options), reader_(reader) {}
 
   /// Starts with a row: its `tools` and `chat_template_kwargs`.
-  Status GoTo(const RowFields& fields, jinja::Arena* arena);
+  Status GoTo(const chat::RowFields& fields, jinja::Arena* arena);
 
   /// What a value holds if it is a conversation, or JSON text of one; else none.
   jinja::Value AsMessages(const jinja::Value& value) const;
 
+  /// What a field holds: messages as Read makes them, also of a message alone, or another value.
+  Result<jinja::Value> MessagesIn(std::string_view field) const;
+
+  /// The conversation that a row has in one of `fields`, as Read makes it; none where it has none.
+  /// `*field` is where.
+  Result<jinja::Value> FindMessages(std::span<const std::string_view> fields,
+                                    std::string_view* field) const;
+
   /// The messages of a field, as templates see them.
   Result<jinja::Value> Read(const jinja::Value& value, std::string_view field) const;
+
+  /// Messages as Read makes them, with the system message that the row has beside them before them.
+  Result<jinja::Value> WithSystem(const jinja::Value& messages) const;
+
+  /// Whether the row has a system message beside its texts, which makes them a chat.
+  Result<bool> HasSystem() const;
+
+  /// The messages of an instruction (chat::InstructionOf), or nothing.
+  Result<std::optional<jinja::Value>> Instruction(std::string_view* answer) const;
+
+  /// The same with the answer to it (chat::AnsweredInstruction), or none.
+  Result<jinja::Value> AnsweredInstruction() const;
 
   /// One conversation of two parts.
   jinja::Value Join(const jinja::Value& first, const jinja::Value& second) const;
@@ -56,6 +78,7 @@ class RowChats {
   void KeepLost(std::vector<chat::LostText>* lost) { lost_ = lost; }
   const std::vector<chat::LostText>* lost() const { return lost_; }
 
+  const chat::RoleMapping& roles() const { return context_->roles; }
   const jinja::Value& tools() const { return tools_; }
   const jinja::Value& options() const { return options_; }
 
@@ -67,6 +90,7 @@ class RowChats {
   const ExampleContext* const context_;
   const ExampleOptions& options_of_chats_;
   chat::ValueReader* const reader_;
+  const chat::RowFields* fields_ = nullptr;
   jinja::Arena* arena_ = nullptr;
   jinja::Value tools_ = jinja::Value::None();
   jinja::Value options_ = jinja::Value::None();

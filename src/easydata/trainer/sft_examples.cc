@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "easydata/chat/row_conversation.h"
 #include "easydata/config/descriptor.h"
 #include "easydata/trainer/answers.h"
 #include "easydata/trainer/assistant_mask.h"
@@ -56,6 +57,9 @@ struct SftMaker : ExampleMaker, std::enable_shared_from_this<SftMaker> {
     for (const char* field : {"tools", "chat_template_kwargs"}) names.emplace_back(field);
     return names;
   }
+  std::vector<std::string> unnamed_fields() const override {
+    return chat::FieldsBeside(/*instructions=*/true);
+  }
   std::vector<ExampleWriter::Column> columns() const override { return columns_made.all; }
   std::unique_ptr<ExampleDrafts> Start() const override;
   config::Json described() const override { return config::WriteConfig(options); }
@@ -63,7 +67,7 @@ struct SftMaker : ExampleMaker, std::enable_shared_from_this<SftMaker> {
 
   std::vector<std::string> message_fields() const {
     std::vector<std::string> names = {options.messages_field};
-    for (const char* name : {"messages", "conversations", "conversation"}) {
+    for (const std::string_view name : chat::kMessageFields) {
       if (name != options.messages_field) names.emplace_back(name);
     }
     return names;
@@ -145,6 +149,10 @@ class SftDrafts : public ExampleDrafts {
       drafts_.push_back(std::move(draft));
       return Status::OK();
     }
+    ARROW_ASSIGN_OR_RAISE(const Value instruction, row.chats.AnsweredInstruction());
+    if (!instruction.Is(ValueKind::kNone)) {
+      return ReadChat(row, instruction, chat::kInstructions[0].instruction);
+    }
     const std::string expected = "messages ('" + options_.messages_field +
                                  "'), 'prompt' with 'completion', or text ('" +
                                  options_.text_field + "')";
@@ -211,7 +219,8 @@ class SftDrafts : public ExampleDrafts {
   }
 
   Status ReadChat(const Row& row, const Value& value, std::string_view field) {
-    ARROW_ASSIGN_OR_RAISE(const Value messages, row.chats.Read(value, field));
+    ARROW_ASSIGN_OR_RAISE(Value messages, row.chats.Read(value, field));
+    ARROW_ASSIGN_OR_RAISE(messages, row.chats.WithSystem(messages));
     if (!options_.expand_turns) return AddChat(row, messages, options_.train_on);
     bool any = false;
     for (uint32_t i = 0; i < messages.size; ++i) {
@@ -250,7 +259,12 @@ class SftDrafts : public ExampleDrafts {
     ARROW_RETURN_NOT_OK(CheckAnswer(completion, "completion"));
     const Value answer = row.chats.AsMessages(completion);
     Value asked = row.chats.AsMessages(prompt);
-    if (asked.Is(ValueKind::kNone) && answer.Is(ValueKind::kNone)) {
+    bool is_text = asked.Is(ValueKind::kNone) && answer.Is(ValueKind::kNone);
+    if (is_text) {
+      ARROW_ASSIGN_OR_RAISE(const bool has_system, row.chats.HasSystem());
+      is_text = !has_system;
+    }
+    if (is_text) {
       ARROW_ASSIGN_OR_RAISE(const auto first, TextOf(prompt, "prompt"));
       ARROW_ASSIGN_OR_RAISE(const auto second, TextOf(completion, "completion"));
       AddText(row, std::string(first) + std::string(second), first.size(), &draft);
@@ -270,6 +284,7 @@ class SftDrafts : public ExampleDrafts {
       said = row.chats.Single("assistant", text);
     }
     ARROW_ASSIGN_OR_RAISE(asked, row.chats.Read(asked, "prompt"));
+    ARROW_ASSIGN_OR_RAISE(asked, row.chats.WithSystem(asked));
     ARROW_ASSIGN_OR_RAISE(said, row.chats.Read(said, "completion"));
     const Value messages = row.chats.Join(asked, said);
     ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered_));

@@ -12,8 +12,6 @@ namespace {
 using jinja::Value;
 using jinja::ValueKind;
 
-constexpr std::string_view kCompletionField[] = {"completion"};
-
 struct UnpairedMaker : ExampleMaker, std::enable_shared_from_this<UnpairedMaker> {
   UnpairedMaker(std::shared_ptr<const ExampleContext> context, const UnpairedOptions& options,
                 std::shared_ptr<const tokenizers::TextEncoder> embedding)
@@ -24,6 +22,11 @@ struct UnpairedMaker : ExampleMaker, std::enable_shared_from_this<UnpairedMaker>
     std::vector<std::string> names = {"completion", "chosen", "rejected",
                                       "prompt",     "tools",  "chat_template_kwargs"};
     for (const ExampleWriter::Column& column : columns()) names.push_back(column.name);
+    return names;
+  }
+  std::vector<std::string> unnamed_fields() const override {
+    std::vector<std::string> names = OtherAnswerFields();
+    names.emplace_back("kto_tag");
     return names;
   }
   std::vector<ExampleWriter::Column> columns() const override {
@@ -70,14 +73,16 @@ class UnpairedDrafts : public ExampleDrafts {
       drafts_.push_back(std::move(kept));
       return Status::OK();
     }
-    ARROW_ASSIGN_OR_RAISE(const Value completion, row.fields.Get("completion"));
-    ARROW_ASSIGN_OR_RAISE(const Value chosen, row.fields.Get("chosen"));
-    if (completion.Is(ValueKind::kNone) && chosen.Is(ValueKind::kNone)) {
-      return NothingToRead(row.fields, "'completion' with 'label', or 'chosen' and 'rejected'");
-    }
+    ARROW_ASSIGN_OR_RAISE(const Value completion, row.fields.Get(kCompletionField));
     UnpairedDraft draft = {.row = row.number};
     if (completion.Is(ValueKind::kNone)) {
-      ARROW_RETURN_NOT_OK(ReadAnswers(row, kPreferenceFields, &texts_));
+      ARROW_ASSIGN_OR_RAISE(const Value label, LabelIn(row.fields));
+      ARROW_ASSIGN_OR_RAISE(const bool has_pair, HasPair(row.fields));
+      if (!has_pair && label.Is(ValueKind::kNone)) {
+        return NothingToRead(row.fields, "'completion' with 'label', or 'chosen' and 'rejected'");
+      }
+      if (!has_pair) return ReadOne(row, &draft);
+      ARROW_RETURN_NOT_OK(ReadAnswers(row, AnswerKind::kPair, &texts_));
       Add(row, &draft);
       draft.label = true;
       drafts_.push_back(draft);
@@ -86,11 +91,7 @@ class UnpairedDrafts : public ExampleDrafts {
       drafts_.push_back(std::move(draft));
       return Status::OK();
     }
-    ARROW_ASSIGN_OR_RAISE(draft.label, LabelOf(row.fields));
-    ARROW_RETURN_NOT_OK(ReadAnswers(row, kCompletionField, &texts_));
-    Add(row, &draft);
-    drafts_.push_back(std::move(draft));
-    return Status::OK();
+    return ReadOne(row, &draft);
   }
 
   Status Write(const TextPieces& pieces, ExampleWriter* writer) const override {
@@ -126,8 +127,33 @@ class UnpairedDrafts : public ExampleDrafts {
   }
 
  private:
-  static Result<bool> LabelOf(const RowFields& fields) {
+  /// Reads a row of one answer.
+  Status ReadOne(const Row& row, UnpairedDraft* draft) {
+    ARROW_ASSIGN_OR_RAISE(draft->label, LabelOf(row.fields));
+    ARROW_RETURN_NOT_OK(ReadAnswers(row, AnswerKind::kCompletion, &texts_));
+    Add(row, draft);
+    drafts_.push_back(std::move(*draft));
+    return Status::OK();
+  }
+
+  static Result<bool> HasPair(const chat::RowFields& fields) {
+    ARROW_ASSIGN_OR_RAISE(const Value chosen, fields.Get(kPreferenceFields[0]));
+    if (!chosen.Is(ValueKind::kNone)) return true;
+    for (const std::string_view field : kRejectedFields) {
+      ARROW_ASSIGN_OR_RAISE(const Value rejected, fields.Get(field));
+      if (!rejected.Is(ValueKind::kNone)) return true;
+    }
+    return false;
+  }
+
+  /// `label`, or `kto_tag`, as LLaMA-Factory calls it.
+  static Result<Value> LabelIn(const chat::RowFields& fields) {
     ARROW_ASSIGN_OR_RAISE(const Value label, fields.Get("label"));
+    return label.Is(ValueKind::kNone) ? fields.Get("kto_tag") : label;
+  }
+
+  static Result<bool> LabelOf(const chat::RowFields& fields) {
+    ARROW_ASSIGN_OR_RAISE(const Value label, LabelIn(fields));
     if (label.Is(ValueKind::kBoolean)) return label.as.boolean;
     if (label.Is(ValueKind::kInteger) && (label.as.integer == 0 || label.as.integer == 1)) {
       return label.as.integer == 1;

@@ -11,11 +11,13 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
 }
 
 /// Asks for a field: in another form, where it is asked for already.
-void Ask(std::vector<ColumnRequest>* columns, const std::string& name, ColumnKind kind) {
+void Ask(std::vector<ColumnRequest>* columns, const std::string& name, ColumnKind kind,
+         bool is_named = true) {
   if (ColumnRequest* found = FindColumn(*columns, name)) {
     found->kind = kind;
+    found->is_named = found->is_named || is_named;
   } else {
-    columns->push_back({name, kind});
+    columns->push_back({name, kind, is_named});
   }
 }
 
@@ -43,10 +45,13 @@ Columns FieldUse::Needs(const Columns& wanted) const {
     // Where several may fill one name, what they hold is compared as it is.
     const bool as_it_is = from.size() > 1 || Has(changed, column.name);
     for (const std::string& name : from) {
-      Ask(&needs, name, as_it_is ? ColumnKind::kAny : column.kind);
+      Ask(&needs, name, as_it_is ? ColumnKind::kAny : column.kind, column.is_named);
     }
   }
   for (const std::string& name : read) Ask(&needs, name, ColumnKind::kAny);
+  for (const std::string& name : read_unnamed) {
+    Ask(&needs, name, ColumnKind::kAny, /*is_named=*/false);
+  }
   return needs;
 }
 

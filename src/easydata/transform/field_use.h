@@ -24,6 +24,8 @@ struct FieldUse {
   /// Fields of which it gives what it made, or what the row has there.
   std::vector<std::string> changed;
   std::vector<std::string> read;
+  /// Fields that it reads, too, and that plans do not name (ColumnRequest::is_named).
+  std::vector<std::string> read_unnamed;
 
   /// What a row must have so that `wanted` come out.
   Columns Needs(const Columns& wanted) const;

@@ -11,6 +11,8 @@
 #include <atomic>
 
 #include "easydata/chat/claimed_messages.h"
+#include "easydata/chat/row_conversation.h"
+#include "easydata/chat/row_fields.h"
 #include "easydata/exec/notice.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/jinja/render_error.h"
@@ -63,10 +65,7 @@ class RenderMessages : public BatchOp {
   Result<Batch> Apply(Batch batch) const override {
     static thread_local Worker worker;
     const int64_t num_rows = batch.num_rows();
-    const auto messages = batch.rows->GetColumnByName(options_.messages);
-    const auto tools = batch.rows->GetColumnByName(options_.tools);
-    const bool messages_are_json = IsJson(*batch.rows->schema(), options_.messages);
-    const bool tools_are_json = IsJson(*batch.rows->schema(), options_.tools);
+    chat::RowFields fields(*batch.rows, &worker.reader);
 
     arrow::StringBuilder texts;
     ARROW_RETURN_NOT_OK(texts.Reserve(num_rows));
@@ -78,12 +77,7 @@ class RenderMessages : public BatchOp {
         const int64_t bytes = texts.value_data_length() * (num_rows - i) / i;
         ARROW_RETURN_NOT_OK(texts.ReserveData(bytes + bytes / 8));
       }
-      if (messages == nullptr || messages->IsNull(i)) {
-        ARROW_RETURN_NOT_OK(texts.AppendNull());
-        continue;
-      }
-      const Result<bool> has_text =
-          Render(*messages, messages_are_json, tools.get(), tools_are_json, i, &worker);
+      const Result<bool> has_text = Render(i, &fields, &worker);
       if (!has_text.ok()) {
         if (has_text.status().IsCancelled() || has_text.status().IsOutOfMemory()) {
           return has_text.status();
@@ -137,11 +131,6 @@ class RenderMessages : public BatchOp {
   }
 
  private:
-  static bool IsJson(const arrow::Schema& schema, const std::string& name) {
-    const auto field = schema.GetFieldByName(name);
-    return field != nullptr && json::IsJsonField(*field);
-  }
-
   /// The column that the fallback adds, or null.
   Result<std::shared_ptr<arrow::Field>> ExtraField(
       const std::shared_ptr<arrow::Schema>& input) const {
@@ -167,33 +156,46 @@ class RenderMessages : public BatchOp {
     return arrow::Concatenate(pieces);
   }
 
+  /// Reads the conversation of a row; none where it has none.
+  Result<Value> ReadMessages(const chat::RowFields& row, const chat::ConversationOptions& options,
+                             Worker* worker) const {
+    jinja::Arena* arena = &worker->arena;
+    if (!options_.messages.empty()) {
+      ARROW_ASSIGN_OR_RAISE(const Value given, row.Get(options_.messages));
+      if (given.Is(jinja::ValueKind::kNone)) return given;
+      return chat::ReadConversation(given, options, &worker->reader, arena);
+    }
+    ARROW_ASSIGN_OR_RAISE(const auto given, chat::AnsweredInstruction(row, &worker->reader, arena));
+    if (given.Is(jinja::ValueKind::kNone)) return given;
+    return chat::ReadConversation(given, options, &worker->reader, arena);
+  }
+
   /// Renders a row into the worker's text; false where it has no conversation.
-  Result<bool> Render(const arrow::Array& messages, bool messages_are_json,
-                      const arrow::Array* tools, bool tools_are_json, int64_t i,
-                      Worker* worker) const {
+  Result<bool> Render(int64_t i, chat::RowFields* row, Worker* worker) const {
     jinja::Arena* arena = &worker->arena;
     arena->Reset();
     try {
-      ARROW_ASSIGN_OR_RAISE(const Value given,
-                            worker->reader.ReadRow(messages, i, messages_are_json, arena));
-      if (given.Is(jinja::ValueKind::kNone)) return false;
+      ARROW_RETURN_NOT_OK(row->GoTo(i, arena));
       chat::ChatRequest request;
-      if (tools != nullptr) {
-        ARROW_ASSIGN_OR_RAISE(const Value described,
-                              worker->reader.ReadRow(*tools, i, tools_are_json, arena));
-        ARROW_ASSIGN_OR_RAISE(request.tools, chat::ReadTools(described, &worker->reader, arena));
-        if (!request.tools.Is(jinja::ValueKind::kNone)) {
-          request.tools = jinja::MarkTools(request.tools, arena);
-        }
+      ARROW_ASSIGN_OR_RAISE(request.tools, chat::ToolsBeside(*row, &worker->reader, arena));
+      if (!request.tools.Is(jinja::ValueKind::kNone)) {
+        request.tools = jinja::MarkTools(request.tools, arena);
       }
-      const chat::HabitsOfRow habits = {&habits_, request.tools};
-      ARROW_ASSIGN_OR_RAISE(const Value read,
-                            chat::ReadConversation(given,
-                                                   {.field = options_.messages,
-                                                    .roles = &options_.roles,
-                                                    .habits = &habits,
-                                                    .own_roles = &options_.own_roles},
-                                                   &worker->reader, arena));
+      ARROW_ASSIGN_OR_RAISE(request.options, chat::OptionsBeside(*row, &worker->reader, arena));
+      const chat::HabitsOfRow habits = {&habits_, request.tools, request.options};
+      chat::ConversationOptions options = {.field = options_.messages,
+                                           .roles = &options_.roles,
+                                           .habits = &habits,
+                                           .own_roles = &options_.own_roles};
+      ARROW_ASSIGN_OR_RAISE(Value read, ReadMessages(*row, options, worker));
+      if (read.Is(jinja::ValueKind::kNone)) return false;
+      ARROW_ASSIGN_OR_RAISE(Value system, chat::SystemBeside(*row, arena));
+      if (!system.Is(jinja::ValueKind::kNone)) {
+        options.field = chat::kSystemFields[0];
+        ARROW_ASSIGN_OR_RAISE(system,
+                              chat::ReadConversation(system, options, &worker->reader, arena));
+        ARROW_ASSIGN_OR_RAISE(read, chat::WithSystem(system, read, arena));
+      }
       ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(read, options_.roles));
       request.messages = jinja::MarkMessages(read, chat::kSaidFields, arena);
       request.trace = true;

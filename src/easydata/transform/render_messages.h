@@ -11,10 +11,9 @@
 namespace easydata::transform {
 
 struct RenderMessagesOptions {
-  /// The column of conversations: lists of structs, or JSON text.
+  /// The column of conversations: lists of structs, or JSON text. Empty: rows are instructions
+  /// (chat::InstructionOf) with their answers.
   std::string messages = "messages";
-  /// The column of tools that templates describe to the model, if there is one.
-  std::string tools = "tools";
   /// The column that the text goes into.
   std::string text = "text";
   /// The columns of the result, `text` among them.
@@ -24,7 +23,8 @@ struct RenderMessagesOptions {
   std::vector<std::string> own_roles = {};
 };
 
-/// Renders each row's conversation to text. A row without one has no text.
+/// Renders each row's conversation to text, with what the row says beside it: its system message,
+/// tools, and options of the template (chat/row_conversation.h). A row without one has no text.
 ///
 /// Rows that this op cannot render, or that are not as they should be, go to `fallback`, which
 /// gives `text` for each of them, in their order, and may add a column at the end, as rows that it

@@ -33,7 +33,7 @@ def source_of(path: Path, rows: list[Row]) -> Any:
 
 def transform_of(kind: str, **options: Any) -> Any:
     choice = {"name": kind, **OPTIONS[kind], **options}
-    return named_transform(choice, tokenizer(), None)
+    return named_transform(choice, tokenizer())
 
 
 def packed_rows(*args: Any, **options: Any) -> list[Row]:

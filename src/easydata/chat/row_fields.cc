@@ -1,4 +1,4 @@
-#include "easydata/trainer/row_fields.h"
+#include "easydata/chat/row_fields.h"
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
@@ -8,12 +8,12 @@
 
 #include "easydata/json/json_column.h"
 
-namespace easydata::trainer {
+namespace easydata::chat {
 
 using jinja::Value;
 using jinja::ValueKind;
 
-RowFields::RowFields(const arrow::RecordBatch& rows, chat::ValueReader* reader) : reader_(reader) {
+RowFields::RowFields(const arrow::RecordBatch& rows, ValueReader* reader) : reader_(reader) {
   for (int i = 0; i < rows.num_columns(); ++i) {
     const auto& field = rows.schema()->field(i);
     if (field->name() == json::kRowColumn) whole_ = rows.column(i).get();
@@ -36,6 +36,16 @@ Status RowFields::GoTo(int64_t row, jinja::Arena* arena) {
 }
 
 Result<Value> RowFields::Get(std::string_view name) const {
+  auto value = LookAt(name);
+  if (kept_ != nullptr && value.ok() && !value->Is(ValueKind::kNone)) MarkRead(name);
+  return value;
+}
+
+void RowFields::MarkRead(std::string_view name) const {
+  if (kept_ != nullptr) kept_->emplace(name);
+}
+
+Result<Value> RowFields::LookAt(std::string_view name) const {
   if (whole_ != nullptr) {
     const Value* found = jinja::FindKey(whole_row_, name);
     return found == nullptr ? Value::None() : *found;
@@ -63,4 +73,4 @@ std::vector<std::string> RowFields::Names() const {
   return names;
 }
 
-}  // namespace easydata::trainer
+}  // namespace easydata::chat
