@@ -108,7 +108,8 @@ def _root_of(
             source, before = source._chain()
             steps = [*before, *steps]
         elif isinstance(source, MappedShardedDataSource):
-            source, steps = source._source, [RowFunction(source._fn), *steps]
+            steps = [RowFunction(source._fn), *steps]
+            source = source._source
         elif isinstance(source, ShuffledShardedSource):
             source = source.source
         else:
