@@ -20,13 +20,12 @@ from easydata.core.config import (
 )
 from easydata.core.config_class import is_set
 from easydata.sources.create import formatted
+from easydata.sources.first_rows import LOOKED_AT, first_rows
 from easydata.sources.sharded_source import (
-    LOOKED_AT,
     ShardedDataSource,
     ShardInfo,
     TransformedShardedSource,
     WrapperSource,
-    first_rows,
 )
 from easydata.sources.unread_fields import find_unread, tell_unread
 from easydata.tokenizers.chat_template import Renderer, renderer_of

@@ -270,7 +270,8 @@ def test_a_role_that_nobody_knows_is_told_of_once(
 def test_a_texts_renderer_is_pickled() -> None:
     texts = ConversationText(ChatTemplate({"default": PLAIN}, {}))
     row = [ASKED, said("assistant", "a")]
-    assert pickle.loads(pickle.dumps(texts)).of(row, "messages") == texts.of(row, "messages")
+    chat = {"messages": row}
+    assert pickle.loads(pickle.dumps(texts)).of(chat, "messages") == texts.of(chat, "messages")
 
 
 def test_a_row_in_error_is_skipped() -> None:
@@ -372,7 +373,7 @@ def _wrong(source: str, seed: int, counts: dict[str, int]) -> Iterator[str]:
         row = {"messages": chat, **({"tools": tools} if tools else {})}
         text = error = made = other = ""
         try:
-            text = texts.of(chat, "messages", tools)
+            text = texts.of({"messages": chat}, "messages", tools)
         except ValueError as raised:
             error = str(raised)
         try:
@@ -429,7 +430,7 @@ def _is_of_earlier_turn(
     if not is_thought or at + 1 >= len(chat):
         return False
     try:
-        return word in texts.of(chat[: at + 1], "messages", tools)
+        return word in texts.of({"messages": chat[: at + 1]}, "messages", tools)
     except ValueError:
         return "leaves out" not in word
 
