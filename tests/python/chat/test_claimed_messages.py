@@ -195,6 +195,12 @@ def _of_engine(source: str, engine: str) -> str:
     return made
 
 
+def test_a_template_that_counts_the_tools_knows_of_them() -> None:
+    row = {"messages": [ASKED, said("assistant", "answer")], "tools": [TOOL]}
+    for make in ways("{{ tools | length }} tools;" + PLAIN):
+        assert make(row) == "1 tools;<user>question<assistant>answer"
+
+
 def test_a_live_tokenizer_is_looked_at_too() -> None:
     class Applies:
         chat_template = None
