@@ -112,7 +112,7 @@ class TokenizedShardedSource(WrapperSource[Example]):
         self._batch_size = batch_size
         self._num_workers = num_workers
         self._on_error = on_error
-        self._quarantine_path = "" if quarantine_path is None else os.fspath(quarantine_path)
+        self._quarantine_path = _native.user_path(os.fspath(quarantine_path or ""))
         self._padding = _Padding.of(self._tokenizer, tokenizer_config)
         steps: list[_Step] = []
         if format_callback is not None:

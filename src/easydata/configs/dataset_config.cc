@@ -20,9 +20,10 @@ void CheckLocation(const std::string& value, bool is_written, const std::string&
   }
   // What is read may be at schemes that are known when they are asked for.
   if (!is_written || value.find("://") == std::string::npos) return;
-  if (storage::IsObjectScheme(storage::SchemeOf(value))) return;
+  const std::string scheme = storage::SchemeOf(value);
+  if (scheme.empty() || storage::IsObjectScheme(scheme)) return;
   add(config::Problem::Kind::kLater,
-      " is not supported: outputs go to s3://, gs:// and local folders (by their paths)");
+      " is not supported: outputs go to s3://, gs:// and folders of this machine");
 }
 
 }  // namespace

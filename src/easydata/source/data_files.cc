@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "easydata/files/address.h"
@@ -62,6 +64,50 @@ bool IsWanted(files::ListedBy by, std::string_view name) {
   return IsData(name) && (by != files::ListedBy::kFolder || !FormatOfName(name).empty());
 }
 
+/// Refuses the folder of a saved DatasetDict, whose splits are not one data set.
+Status CheckSplits(const files::FileSystem& files, const std::string& folder,
+                   const files::Listing& listing) {
+  const std::string begin = folder.ends_with('/') ? folder : folder + "/";
+  if (!files.Exists(begin + "dataset_dict.json")) return Status::OK();
+  std::set<std::string> splits;
+  for (const files::ListedFile& file : listing.files) {
+    const std::string& uri = file.info.uri;
+    const size_t parent = uri.rfind('/');
+    if (parent == std::string::npos || FormatOfName(uri) != "arrow") continue;
+    const size_t above = uri.rfind('/', parent - 1);
+    splits.insert(uri.substr(above == std::string::npos ? 0 : above + 1,
+                             parent - (above == std::string::npos ? 0 : above + 1)));
+  }
+  if (splits.empty()) return Status::OK();
+  std::string known;
+  for (const std::string& split : splits) known += (known.empty() ? "" : ", ") + split;
+  return Status::Invalid(folder, " is a DatasetDict that was saved to disk, with the splits ",
+                         known, "; name the folder of one: ", begin, *splits.begin());
+}
+
+/// Removes files of this machine that are listed under two names: a relative and an absolute one,
+/// or by a link. The name that was found first stays.
+void LeaveOutTwins(const std::map<std::string, size_t>& items,
+                   std::map<std::string, files::FileInfo>* found) {
+  // Only what is alike is looked at: that costs calls.
+  std::map<std::pair<int64_t, int64_t>, std::vector<std::string>> alike;
+  for (const auto& [uri, info] : *found) {
+    if (uri.find("://") != std::string::npos) continue;
+    alike[{info.size, info.identity.mtime_ns}].push_back(uri);
+  }
+  for (auto& [_, uris] : alike) {
+    if (uris.size() < 2) continue;
+    std::stable_sort(uris.begin(), uris.end(),
+                     [&](const auto& a, const auto& b) { return items.at(a) < items.at(b); });
+    std::set<std::string> real;
+    for (const std::string& uri : uris) {
+      std::error_code error;
+      const auto path = std::filesystem::canonical(uri, error);
+      if (!error && !real.insert(path.string()).second) found->erase(uri);
+    }
+  }
+}
+
 Status CheckItem(const std::string& item) {
   if (item.empty()) return Status::Invalid("data_files holds an empty path; name a file");
   if (item.find('\0') == std::string::npos) return Status::OK();
@@ -83,19 +129,27 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
     // Those that are shown alike have other names when all are known.
     ARROW_RETURN_NOT_OK(storage->NamesOf(addresses.back()).status());
   }
-  for (const files::Address& address : addresses) {
+  std::map<std::string, size_t> items;  // which of data_files has found a file first
+  for (size_t item = 0; item < addresses.size(); ++item) {
+    const files::Address& address = addresses[item];
     ARROW_ASSIGN_OR_RAISE(const auto names, storage->NamesOf(address));
     ARROW_ASSIGN_OR_RAISE(const files::FileSystem* files, storage->FileSystemOf(address.given()));
     ARROW_ASSIGN_OR_RAISE(std::vector<files::Listing> listings, files->ListNames(names, IsWanted));
     for (size_t i = 0; i < listings.size(); ++i) {
       files::Listing& listing = listings[i];
+      if (listing.by == files::ListedBy::kFolder) {
+        ARROW_RETURN_NOT_OK(CheckSplits(*files, names[i], listing));
+      }
       if (listing.by != files::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
       for (const files::ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);
       if (listing.files.empty()) return files->NothingFound(names[i]);
-      for (const files::ListedFile& file : listing.files)
+      for (const files::ListedFile& file : listing.files) {
         found.try_emplace(file.info.uri, file.info);
+        items.try_emplace(file.info.uri, item);
+      }
     }
   }
+  LeaveOutTwins(items, &found);
   for (auto& [uri, info] : found) {
     info.storage = storage;
     out.files.push_back(std::move(info));
