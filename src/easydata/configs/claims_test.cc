@@ -127,6 +127,30 @@ TEST(Claims, WhatIsTakenForCompatibilityIsTold) {
                   "thread is enough)"));
 }
 
+TEST(Claims, AConfigThatIsGivenAsksForWhatItIsOf) {
+  const std::set<std::string> stages = {"source"};
+  const char* refused =
+      "cache has no effect on dataset \"a\": it acts where tokens are cached, which comes with a "
+      "later version; take it out, or save tokens with save() and read them";
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}], "cache": {}})", stages,
+                   {Reach("a", {"source"})}),
+              ElementsAre(refused));
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}],
+                       "cache": {"enabled": true, "cache_dir": "c"}, "mix": {}})",
+                   stages, {Reach("a", {"source"})}),
+              ElementsAre(refused));
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}], "cache": null})", stages,
+                   {Reach("a", {"source"})}),
+              IsEmpty());
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}],
+               "cache": {"enabled": false, "cache_dir": "c"}})",
+                   stages, {Reach("a", {"source"})}),
+              UnorderedElementsAre(
+                  "(cache has no effect, as CacheStageConfig.enabled is false)",
+                  "(cache.cache_dir has no effect, as enabled is false)",
+                  "(cache.enabled is taken for compatibility: a pipeline has no cache yet)"));
+}
+
 TEST(Claims, OperatorsAreThoseOfADatasetsOwnRows) {
   const auto files = std::make_shared<const std::vector<std::string>>(
       std::vector<std::string>{"a.txt", "s3://b/c.txt"});
