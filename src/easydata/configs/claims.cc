@@ -253,6 +253,9 @@ class Judge {
       } else if (acts && !option->rules.options_of.empty()) {
         JudgeConfig(ConfigNamed(option->rules.options_of), value, at,
                     Users(*option, config, values, datasets));
+        for (const auto& [also, why] : option->rules.also_takes) {
+          if (value.contains(also)) AddTaken(config::JoinPath(at, also), why);
+        }
       }
     }
   }

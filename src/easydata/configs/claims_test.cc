@@ -151,6 +151,14 @@ TEST(Claims, AConfigThatIsGivenAsksForWhatItIsOf) {
                   "(cache.enabled is taken for compatibility: a pipeline has no cache yet)"));
 }
 
+TEST(Claims, WhatIsNamedBesidesIsTold) {
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x", "tokenizer": "t",
+                       "tokenizer_kwargs": {"use_fast": true, "max_length": 4}}]})",
+                   {"source", "tokenize"}, {Reach("a", kTokens)}),
+              ElementsAre("(datasets[0].tokenizer_kwargs.use_fast is taken for compatibility: "
+                          "there are only fast tokenizers)"));
+}
+
 TEST(Claims, OperatorsAreThoseOfADatasetsOwnRows) {
   const auto files = std::make_shared<const std::vector<std::string>>(
       std::vector<std::string>{"a.txt", "s3://b/c.txt"});

@@ -264,6 +264,19 @@ def test_neighbours_and_compatibility_are_told(data: dict[str, dict[str, Any]], 
     assert loaded == {"default_tokenizer", "streaming", "load.prefetch_workers"}
 
 
+def test_all_that_is_taken_for_compatibility_is_told(
+    data: dict[str, dict[str, Any]], tiny: str
+) -> None:
+    named = {"name_or_path": tiny, "trust_remote_code": False}
+    dataset = data["text"] | {"tokenizer": named, "tokenizer_kwargs": {"use_fast": True}}
+    config = PipelineConfig.from_dict({"datasets": [dataset | {"cache_enabled": False}]})
+    assert told(config, "source tokenize load")[1] == {
+        "datasets[0].cache_enabled",
+        "datasets[0].tokenizer.trust_remote_code",
+        "datasets[0].tokenizer_kwargs.use_fast",
+    }
+
+
 def _given(tmp: Path, cache: str) -> Iterator[PipelineConfig]:
     """Configs with one that is given: in Python, as dicts, in a file."""
     datasets = [DatasetConfig("texts.jsonl", name="a")]
