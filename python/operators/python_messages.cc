@@ -217,7 +217,7 @@ nb::str RenderPythonConversation(const ConversationRendering& how, const nb::obj
   try {
     request.messages = Unwrap(
         chat::ReadConversation(messages.ValueOf(value), options, &messages, messages.arena()));
-    Check(chat::CheckSaysSomething(request.messages, how.roles));
+    Check(chat::CheckSaysSomething(request.messages, how.roles, field));
     const nb::object made =
         render(messages.ListObject(request.messages), tools, nb::none(), false, true);
     chat::RenderedChat rendered;

@@ -372,15 +372,15 @@ std::string DescribeLost(const LostText& lost, const Value& messages, const Role
          ": give a template that prints it (chat_template=), or take it out of the messages";
 }
 
-Status CheckSaysSomething(const Value& messages, const RoleMapping& roles) {
+Status CheckSaysSomething(const Value& messages, const RoleMapping& roles, std::string_view field) {
   for (uint32_t i = 0; i < messages.size; ++i) {
     const Value& message = messages.as.items[i];
     if (SaidOf(message) != 0 || !IsAssistant(message, roles)) continue;
     // What a weight is wrong with is said by who reads it.
     const auto is_trained = IsTrained(message);
     if (is_trained.ok() && !*is_trained) continue;
-    return EmptyAnswer("messages[" + std::to_string(i) + "] (role " + Quoted(RoleNamed(message)) +
-                       ") is an answer that");
+    return EmptyAnswer(std::string(field) + "[" + std::to_string(i) + "] (role " +
+                       Quoted(RoleNamed(message)) + ") is an answer that");
   }
   return Status::OK();
 }

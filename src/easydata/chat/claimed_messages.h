@@ -55,8 +55,9 @@ std::string DescribeLost(const LostText& lost, const jinja::Value& messages,
                          const RoleMapping& roles);
 
 /// Invalid where the assistant is to be trained on a message that says nothing. IsEmptyAnswer tells
-/// it from other errors.
-Status CheckSaysSomething(const jinja::Value& messages, const RoleMapping& roles);
+/// it from other errors. `field` is where the messages were read.
+Status CheckSaysSomething(const jinja::Value& messages, const RoleMapping& roles,
+                          std::string_view field);
 
 /// The error of an answer that says nothing; `what` is the subject of a sentence.
 Status EmptyAnswer(std::string_view what);

@@ -56,7 +56,7 @@ class ClaimedMessagesTest : public ::testing::Test {
         ReadConversation(reader_.ReadJson(json, &arena_).ValueOrDie(),
                          {.roles = &kNamesOfRoles, .habits = &habits}, &reader_, &arena_);
     if (!read.ok()) return read.status().message();
-    Status status = CheckSaysSomething(*read, kNamesOfRoles);
+    Status status = CheckSaysSomething(*read, kNamesOfRoles, "messages");
     if (!status.ok()) return status.message();
     request.messages = jinja::MarkMessages(*read, kSaidFields, &arena_);
     request.trace = true;

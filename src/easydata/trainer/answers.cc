@@ -161,7 +161,7 @@ Status ReadAnswers(const ExampleDrafts::Row& row, std::span<const std::string_vi
   out->is_chat = true;
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i].IsString()) answers[i] = row.chats.Single("assistant", answers[i].Text());
-    ARROW_ASSIGN_OR_RAISE(answers[i], row.chats.Read(answers[i], fields[i]));
+    ARROW_ASSIGN_OR_RAISE(answers[i], row.chats.ReadAnswered(answers[i], fields[i]));
   }
   const bool begin_themselves = std::none_of(answers.begin(), answers.end(), [](const Value& each) {
     return IsFromAssistant(each.as.items[0]);

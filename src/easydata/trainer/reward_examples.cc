@@ -145,7 +145,7 @@ class RewardDrafts : public ExampleDrafts {
     chat::RenderedChat rendered;
     for (size_t side = 0; side < 2; ++side) {
       ARROW_ASSIGN_OR_RAISE(const Value messages,
-                            row.chats.Read(chats[side], kPreferenceFields[side]));
+                            row.chats.ReadAnswered(chats[side], kPreferenceFields[side]));
       ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered));
       texts[side] = std::move(rendered.text);
     }

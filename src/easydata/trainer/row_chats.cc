@@ -59,6 +59,12 @@ Result<Value> RowChats::Read(const Value& value, std::string_view field) const {
                          read.status().message());
 }
 
+Result<Value> RowChats::ReadAnswered(const Value& value, std::string_view field) const {
+  ARROW_ASSIGN_OR_RAISE(const Value messages, Read(value, field));
+  ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(messages, context_->roles, field));
+  return messages;
+}
+
 Value RowChats::Join(const Value& first, const Value& second) const {
   Value* items = arena_->Array<Value>(first.size + second.size);
   std::copy(first.as.items, first.as.items + first.size, items);
@@ -122,7 +128,7 @@ Status RowChats::RenderAlone(const Value& messages, chat::RenderedChat* out) con
 }
 
 Status RowChats::RenderWhole(const Value& messages, chat::RenderedChat* out) const {
-  ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(messages, context_->roles));
+  ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(messages, context_->roles, "messages"));
   const chat::ChatRequest request = RequestOf(messages);
   ARROW_RETURN_NOT_OK(Render(request, out));
   if (lost_ != nullptr) return chat::FindLostTexts(request, *out, claims(), lost_);

@@ -30,6 +30,10 @@ class RowChats {
   /// The messages of a field, as templates see them.
   Result<jinja::Value> Read(const jinja::Value& value, std::string_view field) const;
 
+  /// The same of a field with answers to train on: Invalid (chat::IsEmptyAnswer) where one of them
+  /// says nothing.
+  Result<jinja::Value> ReadAnswered(const jinja::Value& value, std::string_view field) const;
+
   /// One conversation of two parts.
   jinja::Value Join(const jinja::Value& first, const jinja::Value& second) const;
 

@@ -194,7 +194,7 @@ class RenderMessages : public BatchOp {
                                                     .habits = &habits,
                                                     .own_roles = &options_.own_roles},
                                                    &worker->reader, arena));
-      ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(read, options_.roles));
+      ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(read, options_.roles, options_.messages));
       request.messages = jinja::MarkMessages(read, chat::kSaidFields, arena);
       request.trace = true;
       ARROW_RETURN_NOT_OK(renderer_->Render(request, &worker->rendered));
