@@ -136,6 +136,16 @@ GOOD: dict[str, tuple[str, Chat, str]] = {
         ],
         '<user>question<assistant>!f{"x": 1}',
     ),
+    "what a function answers": (
+        THINKING + "{% if CALL is defined and CALL.type == 'function' %}{% endif %}",
+        [ASKED, said("assistant", "", tool_calls=[CALL]), said("function", "r", name="weather")],
+        '<user>question<assistant>!weather{"city": "Bern"}<tool>r',
+    ),
+    "a function's role that the template knows": (
+        THINKING.replace("'tool']", "'tool', 'function']"),
+        [ASKED, said("assistant", "", tool_calls=[CALL]), said("function", "r", name="weather")],
+        '<user>question<assistant>!weather{"city": "Bern"}<function>r',
+    ),
     "several calls": (
         THINKING,
         [ASKED, said("assistant", "", tool_calls=[CALL, OTHER_CALL, CALL])],
