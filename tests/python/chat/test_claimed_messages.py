@@ -13,6 +13,7 @@ import pytest
 from data_folders import OWN
 from easydata.tokenizers.chat_template import ChatTemplate
 from easydata.transforms.conversation import ConversationText, read_conversation
+from template_grammar import random_chat_template
 from templates import all_templates, public_templates
 
 import easydata
@@ -498,3 +499,24 @@ def test_all_that_random_chats_say_comes_out_or_is_named(source: str) -> None:
     counts = {"rendered": 0, "left out": 0, "refused": 0}
     assert list(_wrong(source, len(source), counts)) == []
     assert sum(counts.values()) == 8
+
+
+GENERATED = 40
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_all_that_random_chats_say_in_generated_templates_comes_out_or_is_named(part: int) -> None:
+    counts = {"rendered": 0, "left out": 0, "refused": 0}
+    wrong = []
+    for number in range(GENERATED):
+        source = random_chat_template(random.Random(f"{part} {number}"))
+        if number % 8 == 0:
+            source = NOT_NATIVE + source
+        try:
+            found = list(_wrong(source, number, counts, 4))
+        except ValueError:
+            continue  # no template
+        wrong += [f"{source!r}: {each}" for each in found]
+    assert wrong == []
+    assert counts["rendered"] > GENERATED // 2
+    assert counts["left out"] > GENERATED // 2
