@@ -114,8 +114,8 @@ TEST(PipelineConfig, OutputsGoToStoresAndFolders) {
     EXPECT_THAT(PipelineProblems(R"({"datasets": [{"data_files": "a", "save_path": ")" +
                                  std::string(uri) + "\"}]}"),
                 ElementsAre("datasets[0].save_path = \"" + std::string(uri) +
-                            "\" is not supported: outputs go to s3://, gs:// and folders of this "
-                            "machine"));
+                            "\" is not supported: outputs go to s3://, gs:// and local "
+                            "folders"));
   }
 }
 

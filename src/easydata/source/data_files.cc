@@ -65,10 +65,14 @@ bool IsWanted(files::ListedBy by, std::string_view name) {
 }
 
 /// Refuses the folder of a saved DatasetDict, whose splits are not one data set.
-Status CheckSplits(const files::FileSystem& files, const std::string& folder,
-                   const files::Listing& listing) {
+Status CheckSplits(const std::string& folder, const files::Listing& listing) {
   const std::string begin = folder.ends_with('/') ? folder : folder + "/";
-  if (!files.Exists(begin + "dataset_dict.json")) return Status::OK();
+  const auto is_description = [&](const files::ListedFile& file) {
+    return file.info.uri == begin + "dataset_dict.json";
+  };
+  if (std::none_of(listing.files.begin(), listing.files.end(), is_description)) {
+    return Status::OK();
+  }
   std::set<std::string> splits;
   for (const files::ListedFile& file : listing.files) {
     const std::string& uri = file.info.uri;
@@ -85,8 +89,9 @@ Status CheckSplits(const files::FileSystem& files, const std::string& folder,
                          known, "; name the folder of one: ", begin, *splits.begin());
 }
 
-/// Removes files of this machine that are listed under two names: a relative and an absolute one,
-/// or by a link. The name that was found first stays.
+/// Removes files of this machine that two items name in their own ways: a relative and an absolute
+/// path, or a link. The name that was found first stays. Links beside a file are files of their
+/// own.
 void LeaveOutTwins(const std::map<std::string, size_t>& items,
                    std::map<std::string, files::FileInfo>* found) {
   // Only what is alike is looked at: that costs calls.
@@ -99,11 +104,13 @@ void LeaveOutTwins(const std::map<std::string, size_t>& items,
     if (uris.size() < 2) continue;
     std::stable_sort(uris.begin(), uris.end(),
                      [&](const auto& a, const auto& b) { return items.at(a) < items.at(b); });
-    std::set<std::string> real;
+    std::map<std::string, size_t> real;  // the items that have a file first
     for (const std::string& uri : uris) {
       std::error_code error;
       const auto path = std::filesystem::canonical(uri, error);
-      if (!error && !real.insert(path.string()).second) found->erase(uri);
+      if (error) continue;
+      const auto [first, is_new] = real.emplace(path.string(), items.at(uri));
+      if (!is_new && first->second != items.at(uri)) found->erase(uri);
     }
   }
 }
@@ -138,7 +145,7 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
     for (size_t i = 0; i < listings.size(); ++i) {
       files::Listing& listing = listings[i];
       if (listing.by == files::ListedBy::kFolder) {
-        ARROW_RETURN_NOT_OK(CheckSplits(*files, names[i], listing));
+        ARROW_RETURN_NOT_OK(CheckSplits(names[i], listing));
       }
       if (listing.by != files::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
       for (const files::ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);

@@ -28,8 +28,9 @@ struct DataFiles {
 ///   `datasets.save_to_disk` have them;
 /// - cache-*.arrow in a folder of `save_to_disk`, where `map` and `filter` leave their results.
 ///
-/// A file that has two names (a relative and an absolute one, a link) is listed once, under the one
-/// that was found first. The folder of a saved DatasetDict is Invalid, naming its splits.
+/// A file that two of `data_files` name in their own ways (by a relative and an absolute path, by a
+/// link) is listed once, under the name that was found first. The folder of a saved DatasetDict is
+/// Invalid, naming its splits.
 ///
 /// `storage` reaches files on other machines, and says what they are called: without what is secret
 /// in an address. What matches nothing is an IOError (ENOENT) with the folder that was searched and
