@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "easydata/files/address.h"
 #include "easydata/files/file_system.h"
+#include "easydata/files/local_path.h"
 #include "easydata/source/data_format.h"
 
 namespace easydata::source {
@@ -106,10 +105,9 @@ void LeaveOutTwins(const std::map<std::string, size_t>& items,
                      [&](const auto& a, const auto& b) { return items.at(a) < items.at(b); });
     std::map<std::string, size_t> real;  // the items that have a file first
     for (const std::string& uri : uris) {
-      std::error_code error;
-      const auto path = std::filesystem::canonical(uri, error);
-      if (error) continue;
-      const auto [first, is_new] = real.emplace(path.string(), items.at(uri));
+      const std::string path = files::RealPath(uri);
+      if (path.empty()) continue;
+      const auto [first, is_new] = real.emplace(path, items.at(uri));
       if (!is_new && first->second != items.at(uri)) found->erase(uri);
     }
   }
