@@ -198,6 +198,18 @@ CHATS: dict[str, Row] = {
         "messages": [ASKED, TOLD],
         "chat_template_kwargs": {"enable_thinking": False},
     },
+    "system beside": {"system": "You know the ferries.", "conversations": [ASKED, TOLD]},
+    "system prompt beside": {"system_prompt": "Be brief.", "messages": [ASKED, TOLD], "id": "f-1"},
+    "empty columns beside": {"messages": [ASKED, TOLD], "system": "", "tools": "[]"},
+    "alpaca": {"instruction": "Name the next ferry.", "input": "To Husum", "output": "At nine."},
+    "alpaca without input": {"instruction": "Name a ferry.", "input": "", "output": "Adler."},
+    "alpaca with turns": {
+        "system": "You know the ferries.",
+        "instruction": "And back?",
+        "output": "At four.",
+        "history": [["When does it leave?", "At nine."]],
+    },
+    "query and response": {"query": "When does it leave?", "response": "At nine."},
 }
 
 SFT: dict[str, Options] = {
@@ -223,10 +235,8 @@ def _chats() -> Iterator[Case]:
             )
             config = {"datasets": [dataset]}
             yield Case(f"sft, {use}: {shape}", config, "source load", {"chats.jsonl": rows})
-        if "chat_template_kwargs" not in row:
-            dataset = _dataset(rows, chat_template=TEMPLATE)
-            config = {"datasets": [dataset]}
-            yield Case(f"tokenized: {shape}", config, "source tokenize load")
+        dataset = _dataset(rows, chat_template=TEMPLATE)
+        yield Case(f"tokenized: {shape}", {"datasets": [dataset]}, "source tokenize load")
     row = {
         "messages": [
             ASKED,
@@ -329,17 +339,29 @@ PAIRS: dict[str, Row] = {
         "rejected": BAD,
     },
     "ids": {"id": 3, "prompt": PROMPT, "chosen": GOOD, "rejected": BAD, "score_chosen": 8.5},
+    "one message each": {"conversations": PROMPT, "chosen": GOOD[0], "rejected": BAD[0]},
+    "a rejected response": {"messages": PROMPT + GOOD, "rejected_response": "I do not know."},
+    "a system and a question": {
+        "system": "You know the town.",
+        "question": "Which way is the harbour?",
+        "chosen": "To the west.",
+        "rejected": "I do not know.",
+    },
+    "an instruction": {"instruction": "Which way?", "chosen": "West.", "rejected": "No idea."},
 }
 UNPAIRED: dict[str, Row] = {
     "texts": {"prompt": "Which way?", "completion": " West.", "label": True},
     "no": {"prompt": "Which way?", "completion": " No idea.", "label": False},
     "chats": {"prompt": PROMPT, "completion": GOOD, "label": True},
+    "whole chats": {"messages": PROMPT + GOOD, "label": True},
+    "tagged chats": {"conversations": PROMPT + BAD, "kto_tag": False},
 }
 ASKING: dict[str, Row] = {
     "texts": {"prompt": "What is 3 + 4?", "answer": "7"},
     "chats": {"prompt": [_user("What is 3 + 4?")], "answer": "7"},
     "chats with a system": {"prompt": [_system("Reckon."), _user("3 + 4?")], "answer": "7"},
     "tools": {"prompt": CALLED[:1], "tools": [FORECAST], "answer": "09:10"},
+    "questions": {"question": "What is 3 + 4?", "answer": "7"},
 }
 TRIPLES: dict[str, Row] = {
     "pairs": {"query": "tide", "positive": "The water is high at nine."},
