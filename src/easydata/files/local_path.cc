@@ -1,28 +1,13 @@
 #include "easydata/files/local_path.h"
 
-#include <pwd.h>
-#include <unistd.h>
-
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
-#include <vector>
+
+#include "easydata/exec/environment.h"
 
 namespace easydata::files {
 namespace {
-
-/// The home folder of whoever runs this; empty where nobody knows it.
-std::string HomeFolder() {
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return home;
-  std::vector<char> memory(16384);
-  passwd entry = {};
-  passwd* found = nullptr;
-  if (getpwuid_r(getuid(), &entry, memory.data(), memory.size(), &found) != 0 || found == nullptr) {
-    return {};
-  }
-  return entry.pw_dir;
-}
 
 /// The first variable of a shell in a path: "$OUT", "${OUT}"; empty where there is none.
 std::string_view VariableIn(std::string_view path) {
@@ -58,13 +43,13 @@ Result<std::string> LocalPath(std::string_view given) {
     return Status::Invalid("the path '", given,
                            "' begins with another user's home folder: write the path itself");
   }
-  const std::string home = HomeFolder();
-  if (home.empty()) {
+  const std::string path = exec::HomePath(given.size() == 1 ? "~/" : std::string(given));
+  if (path.starts_with('~')) {
     return Status::Invalid("the path '", given,
                            "' begins with the home folder, which nobody knows: set HOME, or write ",
                            "the path itself");
   }
-  return home + std::string(given.substr(1));
+  return path;
 }
 
 std::string RealPath(const std::string& path) {

@@ -122,8 +122,9 @@ config::FieldList StorageOptions::Fields() {
       config::Field{"key", &O::key, "Access key of S3; unset: the platform's own."},
       config::Field{"secret", &O::secret, "Secret key of S3."},
       config::Field{"token", &O::token,
-                    "Session token of S3; access token of Google Cloud, or the path of a file "
-                    "of its credentials; bearer token of a web server."},
+                    "Session token of S3; access token of Google Cloud, or its credentials: the path "
+                    "of their file, or what it holds ({\"type\": \"service_account\", ...}); bearer "
+                    "token of a web server."},
       config::Field{"profile", &O::profile,
                     "Profile in the files of the AWS command line; unset: AWS_PROFILE."},
       config::Field{"region", &O::region,
@@ -177,6 +178,10 @@ Result<StorageOptions> StorageOptions::FromJson(const Json& json) {
     for (const auto& [inner, inner_value] : value.items()) {
       ARROW_RETURN_NOT_OK(Take(OptionOf(inner), inner_value, &given));
     }
+  }
+  // Google's credentials may be given as what their file holds: they stay text.
+  if (const auto token = given.find("token"); token != given.end() && token->is_object()) {
+    *token = token->dump();
   }
   config::Problems problems;
   const auto& type = config::ConfigTypeOf<StorageOptions>();

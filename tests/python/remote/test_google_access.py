@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import pickle
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -411,3 +412,19 @@ def test_a_state_of_before_an_exchange_refuses_the_new_object(
         rest.load_state_dict(state)
         read += [text for batch in rest for text in batch["text"]]
     assert read == [row["text"] for row in rows()]
+
+
+def test_what_a_file_of_credentials_holds_may_be_given(
+    access: Access, certificates: Certificates
+) -> None:
+    held = credentials("account", f"{access.issuer.url}/token", certificates.good.key)
+    source = access.source("rows.jsonl", token=held)
+    assert list(source) == rows()
+    # It goes to the processes of a loader and to saved copies as it is.
+    assert list(pickle.loads(pickle.dumps(source))) == rows()
+    check_forms("account", access.issuer, certificates)
+    with pytest.raises(
+        OSError, match=r"in token of storage_options are of type \"other\""
+    ) as raised:
+        list(access.source("rows.jsonl", token={"type": "other", "private_key": "hush"}))
+    access.check_unsaid(raised.value)

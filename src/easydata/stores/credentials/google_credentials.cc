@@ -197,6 +197,10 @@ class GoogleCredentialFinder final : public CredentialFinder {
 
  private:
   Result<MaybeCredentials> FromOption(const std::string& token) const {
+    // The content of such a file (StorageOptions::FromJson).
+    if (token.starts_with('{')) {
+      return FromText(token, "token of storage_options", options_.http());
+    }
     const std::string path = exec::HomePath(token);
     // No token ends so.
     if (path.ends_with(".json")) return FromNamedFile(path, "token", options_.http());
