@@ -182,7 +182,8 @@ const char* MarkName(jinja::Mark::Kind kind) {
   return "";
 }
 
-/// The fields of a message that a stretch is of: "content+tool_calls"; "text" where that is all.
+/// The fields of a message that a stretch is of: "content+tool_calls"; of one of several calls
+/// "tool_calls[1]"; "text" where that is all.
 std::string FieldsOf(const jinja::Mark& mark) {
   std::string fields;
   uint8_t named = 0;
@@ -191,6 +192,7 @@ std::string FieldsOf(const jinja::Mark& mark) {
     named |= field.source;
     fields += (fields.empty() ? "" : "+") + std::string(field.name);
   }
+  if (mark.call != Value::kAnyCall) fields += "[" + std::to_string(mark.call) + "]";
   if (!fields.empty()) return fields;
   return mark.sources == 0 ? "text" : "other";
 }

@@ -18,6 +18,7 @@
 #include "easydata/source/data_files.h"
 #include "easydata/storage/open_file.h"
 #include "easydata/storage/storage.h"
+#include "easydata/storage/user_path.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
@@ -150,6 +151,12 @@ nb::bytes ReadAt(const PyFile& file, int64_t position, int64_t size) {
 }  // namespace
 
 void BindFiles(nb::module_& m) {
+  m.def(
+      "user_path", [](const std::string& given) { return Unwrap(storage::UserPath(given)); },
+      nb::arg("path"),
+      "The path of this machine that a user has written: the home folder for ~, the path of "
+      "file://; "
+      "ValueError for variables of a shell.");
   BindPlain<PyFile>(m, "File", "An open file, read at positions.")
       .def_prop_ro("size", [](const PyFile& self) { return self.size; })
       .def("read_at", &ReadAt, nb::arg("position"), nb::arg("size"),

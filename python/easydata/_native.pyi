@@ -131,6 +131,11 @@ def huggingface_tokenizer(tokenizer: object, json: bytes, truncate_left: bool = 
     A `tokenizers.Tokenizer` behind the same interface; `json` is what it was made of.
     """
 
+def user_path(path: str) -> str:
+    """
+    The path of this machine that a user has written: the home folder for ~, the path of file://; ValueError for variables of a shell.
+    """
+
 class File:
     """An open file, read at positions."""
 

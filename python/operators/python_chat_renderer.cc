@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <charconv>
 #include <string>
 #include <string_view>
 
@@ -21,17 +22,22 @@ nb::object JsonToPythonOrNone(const jinja::Value& value) {
   return JsonTextToPython(text);
 }
 
-/// What a mark is of: "message", "generation", "text", or fields of a message: "content+reasoning".
+/// What a mark is of: "message", "generation", "text", or fields of a message: "content+reasoning";
+/// of one of several calls: "tool_calls[1]".
 void ReadKind(std::string_view kind, jinja::Mark* mark) {
   mark->kind = kind == "message"      ? jinja::Mark::Kind::kMessage
                : kind == "generation" ? jinja::Mark::Kind::kGeneration
                                       : jinja::Mark::Kind::kText;
   if (mark->kind != jinja::Mark::Kind::kText || kind == "text") return;
   mark->sources = jinja::Value::kOther;
+  if (const size_t number = kind.find('['); number != kind.npos) {
+    std::from_chars(kind.data() + number + 1, kind.data() + kind.size(), mark->call);
+  }
   while (!kind.empty()) {
     const size_t size = std::min(kind.find('+'), kind.size());
     for (const jinja::SourceField& field : chat::kSaidFields) {
-      if (field.name == kind.substr(0, size)) mark->sources |= field.source;
+      const std::string_view name = kind.substr(0, std::min(kind.find('['), size));
+      if (field.name == name) mark->sources |= field.source;
     }
     kind.remove_prefix(std::min(size + 1, kind.size()));
   }

@@ -239,13 +239,13 @@ nb::str RenderPythonConversation(const ConversationRendering& how, const nb::obj
     const Value given = Unwrap(field.empty() ? chat::AnsweredInstruction(fields, &messages, arena)
                                              : fields.Get(field));
     request.messages = Unwrap(chat::ReadConversation(given, options, &messages, arena));
+    Check(chat::CheckSaysSomething(request.messages, how.roles, field));
     Value system = Unwrap(chat::SystemBeside(fields, arena));
     if (!system.Is(ValueKind::kNone)) {
       options.field = chat::kSystemFields[0];
       system = Unwrap(chat::ReadConversation(system, options, &messages, arena));
       request.messages = Unwrap(chat::WithSystem(system, request.messages, arena));
     }
-    Check(chat::CheckSaysSomething(request.messages, how.roles));
     const nb::object made = render(messages.ListObject(request.messages), tools,
                                    messages.ObjectOf(request.options), false, true);
     chat::RenderedChat rendered;

@@ -11,7 +11,7 @@ from easydata.cli.report import Report, human
 from easydata.core.config import DatasetConfig, PipelineConfig
 from easydata.sources.create import create_source, window_bytes_of
 from easydata.sources.files import FileSource
-from easydata.sources.sharded_source import first_row
+from easydata.sources.first_rows import first_row
 
 if TYPE_CHECKING:
     from easydata.reports.order_quality import OrderQuality, Rung, ShuffleReport

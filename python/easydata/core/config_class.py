@@ -42,6 +42,17 @@ def descriptor(name: str) -> dict[str, Any]:
     return _descriptors[name]
 
 
+# Configs that mean something where they are given, even with their defaults alone.
+_said_by_being_given = frozenset(
+    field["config"]
+    for entry in _descriptors.values()
+    for field in entry["fields"]
+    if field["config"] and field["acting"]["nodes"]
+)
+# What one of them has as an attribute where nobody gave it.
+_NOT_GIVEN = "not given"
+
+
 class Unset:
     """The value of an option that nobody set, which matters for this one.
 
@@ -62,9 +73,20 @@ def _unset(value: Any) -> Unset:
     return _UnsetText(value) if isinstance(value, str) else _UnsetNumber(value)
 
 
+def _not_given(name: str) -> Any:
+    made = _classes[name]()
+    if name in _said_by_being_given:
+        vars(made)[_NOT_GIVEN] = True
+    return made
+
+
+def _is_unset(value: Any) -> bool:
+    return isinstance(value, Unset) or _NOT_GIVEN in getattr(value, "__dict__", ())
+
+
 def is_set(config: Any, option: str) -> bool:
     """Whether somebody set this option of a config."""
-    return not isinstance(getattr(config, option), Unset)
+    return not _is_unset(getattr(config, option))
 
 
 def _default(field: Mapping[str, Any]) -> Any:
@@ -75,7 +97,8 @@ def _default(field: Mapping[str, Any]) -> Any:
     if field["required"]:
         return dataclasses.field(metadata=metadata)
     if field["config"]:
-        return dataclasses.field(default_factory=_classes[field["config"]], metadata=metadata)
+        default = functools.partial(_not_given, field["config"])
+        return dataclasses.field(default_factory=default, metadata=metadata)
     if field["reads_as"] is not None:
         return dataclasses.field(default=_unset(field["reads_as"]), metadata=metadata)
     return dataclasses.field(default=field["default"], metadata=metadata)
@@ -86,6 +109,7 @@ def declared(cls: _T) -> _T:
     entry = _descriptors[cls.__name__]
     names = [field["name"] for field in entry["fields"]]
     known = frozenset(names)
+    is_said = cls.__name__ in _said_by_being_given
     unset = {
         field["name"]: _unset(field["reads_as"])
         for field in entry["fields"]
@@ -112,6 +136,8 @@ def declared(cls: _T) -> _T:
             hint = _native.suggestion(key, names)
             raise AttributeError(f"{cls.__name__} has no option {key!r}{hint}")
         object.__setattr__(self, key, unset.get(key) if value is None else value)
+        if is_said:
+            vars(self).pop(_NOT_GIVEN, None)
 
     # Assigned like this since both are part of what the decorator makes.
     made.__init__ = init
@@ -189,7 +215,7 @@ def plain(value: Any, *, for_engine: bool = False) -> Any:
         return {
             str(key): _plain_option(str(key), item, for_engine)
             for key, item in value.items()
-            if not isinstance(item, Unset)
+            if not _is_unset(item)
         }
     if isinstance(value, (list, tuple)):
         return [plain(item, for_engine=for_engine) for item in value]
@@ -201,7 +227,7 @@ def plain(value: Any, *, for_engine: bool = False) -> Any:
         return {
             name: _plain_option(name, option, for_engine)
             for name, option, default in options
-            if not isinstance(option, Unset) and not (for_engine and option is default)
+            if not (for_engine and option is default) and not _is_unset(option)
         }
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return value.item()  # a NumPy scalar

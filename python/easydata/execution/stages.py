@@ -504,6 +504,7 @@ def _rows_known(source: ShardedDataSource[Any]) -> int | None:
 
 def _folder(path: str, *names: str) -> str:
     """The path of a folder, without "./" and its like where it is one of this machine."""
+    path = _native.user_path(path)
     return path_in(path if "://" in path else os.fspath(Path(path)), *names)
 
 

@@ -107,7 +107,7 @@ class DatasetWriter(
         *,
         options: dict[str, Any],
     ) -> None:
-        self._output_path = os.fspath(output_path)
+        self._output_path = _native.user_path(os.fspath(output_path))
         self._storage_options = storage_options
         self._given = {**options, "max_shard_size": parse_size(options["max_shard_size"])}
         self._columns = columns

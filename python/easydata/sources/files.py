@@ -72,7 +72,7 @@ class FileSource(PlannedSource[Row]):
         self._name = name
         self._on_error = on_error
         self._on_missing = on_missing
-        self._quarantine_path = "" if quarantine_path is None else os.fspath(quarantine_path)
+        self._quarantine_path = _native.user_path(os.fspath(quarantine_path or ""))
         self._identity: Identity = identity
         self._made: _native.Source | None = None
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from easydata import _native
 from easydata.core.config_class import ConfigError
-from easydata.sources.sharded_source import ShardedDataSource, first_fields
+from easydata.sources.first_rows import first_fields
+from easydata.sources.sharded_source import ShardedDataSource
 
 
 def absent_fields(

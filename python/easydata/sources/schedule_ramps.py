@@ -7,9 +7,10 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from easydata.sources.first_rows import first_rows
 from easydata.sources.mixed import MixedShardedSource, longest_window
 from easydata.sources.packed import PackedShardedSource
-from easydata.sources.sharded_source import ShardedDataSource, first_rows
+from easydata.sources.sharded_source import ShardedDataSource
 
 _log = logging.getLogger("easydata")
 

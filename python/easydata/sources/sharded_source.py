@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dataclasses
 import itertools
 import logging
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from easydata import _native
 from easydata.core.choices import SourceShuffle
+from easydata.sources.first_rows import first_fields
+from easydata.sources.unread_fields import UnreadFields, find_unread, tell_unread
 from easydata.transforms.base import (
     Columns,
     Example,
@@ -31,13 +32,6 @@ from easydata.transforms.filters import FilterTransform
 
 if TYPE_CHECKING:
     import datasets
-
-    from easydata.sources.unread_fields import UnreadFields
-
-# Rows that a look ahead reads at once: the first, which often tells all, and a good many.
-_LOOKS = (1, 1000)
-# Rows that are looked at to learn which fields rows without a schema have.
-LOOKED_AT = 1000
 
 _log = logging.getLogger("easydata")
 
@@ -268,6 +262,14 @@ class ShardedDataSource(ABC, Generic[T_co]):
             **known,
         )
 
+    def _chain(self) -> tuple[ShardedDataSource[Any], list[_Step]]:
+        """The source below all steps that make other rows of its rows, and these steps."""
+        return self, []
+
+    def _unshuffled(self) -> ShardedDataSource[Any]:
+        """The same rows in an order that costs nothing to look at."""
+        return self
+
     @property
     def _at_hand(self) -> bool:
         """Whether many of its rows can be looked at for next to nothing."""
@@ -447,6 +449,11 @@ class MappedShardedDataSource(WrapperSource[T]):
     def _row_source(self) -> ShardedDataSource[Any] | None:
         return self._source if type(self) is MappedShardedDataSource else None
 
+    def _chain(self) -> tuple[ShardedDataSource[Any], list[_Step]]:
+        if type(self) is not MappedShardedDataSource:
+            return self, []
+        return self._source, [RowFunction(self._fn)]
+
     def _make_plan(self) -> _native.Plan:
         return TransformedShardedSource(self._source, RowFunction(self._fn))._plan
 
@@ -473,13 +480,8 @@ class TransformedShardedSource(WrapperSource[Example]):
 
     def _chain(self) -> tuple[ShardedDataSource[Any], list[_Step]]:
         """The source below all transforms, and their steps."""
-        steps = self._transform._steps()
-        if isinstance(self._source, TransformedShardedSource):
-            root, before = self._source._chain()
-            return root, [*before, *steps]
-        if type(self._source) is MappedShardedDataSource:
-            return self._source._source, [RowFunction(self._source._fn), *steps]
-        return self._source, steps
+        root, before = self._source._chain()
+        return root, [*before, *self._transform._steps()]
 
     @property
     def source(self) -> ShardedDataSource[Any]:
@@ -567,7 +569,8 @@ class TransformedShardedSource(WrapperSource[Example]):
             if step._fields_named():
                 _check_step(root, steps[:number], step)
             if step._claims_fields:
-                self._unread = _unread_by(step, root, steps[:number])
+                self._unread = find_unread(root, steps[:number], step._fields_read)
+                tell_unread(root, self._unread, type(step).__name__)
         self._fields_checked = True
 
     def _make_plan(self) -> _native.Plan:
@@ -611,16 +614,6 @@ def _check_step(root: ShardedDataSource[Any], before: Sequence[_Step], step: _St
             f"{step!r} renames {old!r} onto {new!r}, which rows have beside it: one of the two "
             f"would be lost; drop it before, drop_fields([{new!r}]), or take another name"
         )
-
-
-def _unread_by(step: _Step, root: ShardedDataSource[Any], before: Sequence[_Step]) -> UnreadFields:
-    """What rows have and a step that makes tokens of them does not read; it is told."""
-    # lazy: it looks at sources
-    from easydata.sources.unread_fields import find_unread, tell_unread
-
-    found = find_unread(root, before, step._fields_read)
-    tell_unread(root, found, type(step).__name__)
-    return found
 
 
 def _clashes(taken: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
@@ -706,63 +699,11 @@ class ShuffledShardedSource(WrapperSource[Any]):
     def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
         return self.source._shuffled(order)
 
+    def _unshuffled(self) -> ShardedDataSource[Any]:
+        return self.source
+
     def _row_source(self) -> ShardedDataSource[Any]:
         return self.source
 
     def _make_plan(self) -> _native.Plan:
         return self.source._shuffled_plan(self._order)
-
-
-def first_row(source: ShardedDataSource[Any]) -> Example | None:
-    """The first row of a source, or None if there is none."""
-    return next(first_rows(source), None)
-
-
-def first_rows(source: ShardedDataSource[Any], steps: Sequence[_Step] = ()) -> Iterator[Example]:
-    """The first rows that `steps` make of a source's rows; of files, those at hand at once.
-
-    The steps get copies: looking must not change what is looked at.
-    """
-    with contextlib.closing(_peeked(source)) as rows:
-        for row in rows:
-            for made in run_steps(steps, copy.deepcopy(row) if steps else row):
-                yield dict(made)
-
-
-def first_fields(
-    source: ShardedDataSource[Any], wanted: Sequence[str], steps: Sequence[_Step] = ()
-) -> Iterator[Sequence[str]]:
-    """The fields of the first rows that `steps` make of a source's, row by row.
-
-    A schema tells once and for all; rows without one are looked at until all wanted fields were
-    seen, 1,000 at most.
-    """
-    names = None if steps else source._plan.column_names()
-    if names is not None:
-        yield names
-        return
-    missing = set(wanted)
-    for row in itertools.islice(first_rows(source, steps), LOOKED_AT):
-        yield list(row)
-        missing.difference_update(row)
-        if not missing:
-            return
-
-
-def _peeked(source: ShardedDataSource[Any]) -> Generator[Any]:
-    """The rows of a source, for a look ahead that leaves no trace."""
-    seen = 0
-    for count in _LOOKS:
-        peeked = source._plan.peek(count)
-        if peeked is None:
-            yield from source.iter_shards()
-            return
-        rows, is_all = peeked
-        yield from rows[seen:]
-        seen = len(rows)
-        if is_all:
-            return
-        if seen < count:
-            break
-    stream = source._plan.stream(is_look=True)
-    yield from itertools.islice(_native.iterate_rows(stream, ahead=False), seen, None)

@@ -20,13 +20,12 @@ from easydata.core.config import (
 )
 from easydata.core.config_class import is_set
 from easydata.sources.create import formatted
+from easydata.sources.first_rows import LOOKED_AT, first_rows
 from easydata.sources.sharded_source import (
-    LOOKED_AT,
     ShardedDataSource,
     ShardInfo,
     TransformedShardedSource,
     WrapperSource,
-    first_rows,
 )
 from easydata.sources.unread_fields import find_unread, tell_unread
 from easydata.tokenizers.chat_template import Renderer, renderer_of
@@ -113,7 +112,7 @@ class TokenizedShardedSource(WrapperSource[Example]):
         self._batch_size = batch_size
         self._num_workers = num_workers
         self._on_error = on_error
-        self._quarantine_path = "" if quarantine_path is None else os.fspath(quarantine_path)
+        self._quarantine_path = _native.user_path(os.fspath(quarantine_path or ""))
         self._padding = _Padding.of(self._tokenizer, tokenizer_config)
         steps: list[_Step] = []
         if format_callback is not None:

@@ -6,30 +6,30 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from easydata import _native
-from easydata.sources.sharded_source import (
-    LOOKED_AT,
-    MappedShardedDataSource,
-    ShardedDataSource,
-    ShuffledShardedSource,
-    TransformedShardedSource,
-    first_rows,
-)
-from easydata.transforms.base import (
-    ChainedTransform,
-    ColumnTransform,
-    Example,
-    RowFunction,
-    _Step,
-    run_steps,
-)
+from easydata.sources.first_rows import LOOKED_AT, LookedAt, first_rows
+from easydata.transforms.base import ColumnTransform, Example, _Step, run_steps
 
 _log = logging.getLogger("easydata")
 
 # Rows of so many forms are looked at: rows of one form have the same fields.
 _MOST_FORMS = 64
+
+
+class Claimed(LookedAt, Protocol):
+    """A source whose fields are claimed, as far as that goes."""
+
+    _dataset_name: str
+    _unread: UnreadFields | None
+
+    @property
+    def _inputs(self) -> Sequence[Claimed]: ...
+    @property
+    def _at_hand(self) -> bool: ...
+    def _unshuffled(self) -> Claimed: ...
+    def _chain(self) -> tuple[Claimed, list[_Step]]: ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class UnreadFields:
 
 
 def find_unread(
-    source: ShardedDataSource[Any],
+    source: Claimed,
     steps: Sequence[_Step],
     fields_read: Callable[[Example], Iterable[str]],
 ) -> UnreadFields:
@@ -72,8 +72,10 @@ def find_unread(
     if not all(isinstance(step, ColumnTransform) for step in steps):
         return UnreadFields()
     known = set(_native.meaningful_fields())
-    rows = source if not steps else TransformedShardedSource(source, ChainedTransform(list(steps)))
-    names = rows._plan.column_names()
+    plan = source._plan
+    if steps:
+        plan = _native.transformed_rows(plan, [step._plan_step() for step in steps])
+    names = plan.column_names()
     forms: set[frozenset[str]] = set()
     unread: dict[str, None] = {}
     for whole in _rows_to_look_at(source, steps, has_schema=names is not None):
@@ -94,30 +96,22 @@ def find_unread(
         )
         if names is not None:
             candidates = [name for name in names if name in known - form - read]
-            unread.update(dict.fromkeys(_saying_something(rows, candidates)))
+            unread.update(dict.fromkeys(_saying_something(plan, candidates)))
     meaningful = tuple(name for name in unread if name in known)
     return UnreadFields(meaningful, tuple(name for name in unread if name not in known))
 
 
-def _root_of(
-    source: ShardedDataSource[Any], steps: Sequence[_Step]
-) -> tuple[ShardedDataSource[Any], Sequence[_Step]]:
+def _root_of(source: Claimed, steps: Sequence[_Step]) -> tuple[Claimed, Sequence[_Step]]:
     """The source below all steps, and all of them."""
     while True:
-        if isinstance(source, TransformedShardedSource):
-            source, before = source._chain()
-            steps = [*before, *steps]
-        elif isinstance(source, MappedShardedDataSource):
-            steps = [RowFunction(source._fn), *steps]
-            source = source._source
-        elif isinstance(source, ShuffledShardedSource):
-            source = source.source
-        else:
+        below, before = source._unshuffled()._chain()
+        if below is source:
             return source, steps
+        source, steps = below, [*before, *steps]
 
 
 def _rows_to_look_at(
-    source: ShardedDataSource[Any], steps: Sequence[_Step], *, has_schema: bool
+    source: Claimed, steps: Sequence[_Step], *, has_schema: bool
 ) -> Iterator[Example]:
     """The rows that are looked at: as many as are at hand at once, and one where none is."""
     if has_schema:
@@ -128,11 +122,11 @@ def _rows_to_look_at(
     return (dict(made) for row in peeked[0] for made in run_steps(steps, row))
 
 
-def _saying_something(rows: ShardedDataSource[Any], names: list[str]) -> Iterator[str]:
+def _saying_something(plan: _native.Plan, names: list[str]) -> Iterator[str]:
     """Which of the columns hold something in the first rows."""
     if not names:
         return
-    stream = rows._plan.stream(dict.fromkeys(names, "any"), is_look=True)
+    stream = plan.stream(dict.fromkeys(names, "any"), is_look=True)
     missing = list(names)
     for row in itertools.islice(_native.iterate_rows(stream, ahead=False), LOOKED_AT):
         for name in [each for each in missing if _says_something(row.get(each))]:
@@ -142,7 +136,7 @@ def _saying_something(rows: ShardedDataSource[Any], names: list[str]) -> Iterato
             return
 
 
-def tell_unread(source: ShardedDataSource[Any], found: UnreadFields, reader: str) -> None:
+def tell_unread(source: Claimed, found: UnreadFields, reader: str) -> None:
     """Logs what was found: a warning of fields that carry meaning, a line at INFO of other text.
 
     Args:
@@ -166,11 +160,11 @@ def tell_unread(source: ShardedDataSource[Any], found: UnreadFields, reader: str
         )
 
 
-def unread_of(sources: Mapping[str, ShardedDataSource[Any]]) -> dict[str, list[str]]:
+def unread_of(sources: Mapping[str, Claimed]) -> dict[str, list[str]]:
     """The fields that nobody reads, by dataset, as far as the rows were looked at."""
     found: dict[str, list[str]] = {}
 
-    def visit(name: str, source: ShardedDataSource[Any]) -> None:
+    def visit(name: str, source: Claimed) -> None:
         unread = source._unread
         if unread:
             of = found.setdefault(_dataset_of(source) or name, [])
@@ -183,7 +177,7 @@ def unread_of(sources: Mapping[str, ShardedDataSource[Any]]) -> dict[str, list[s
     return found
 
 
-def _dataset_of(source: ShardedDataSource[Any]) -> str:
+def _dataset_of(source: Claimed) -> str:
     """The name of the dataset that a source is made of; "" where there is none, or several."""
     while not source._dataset_name and len(source._inputs) == 1:
         source = source._inputs[0]

@@ -373,6 +373,8 @@ class TracedRenderer:
 
 
 _NAMES = re.compile(r"""(['"])([A-Za-z][\w-]*)\1""")
+# A type of tools as well, which says nothing of roles.
+_FUNCTION_AS_ROLE = re.compile(r"""\brole\b[^{}%\n]*(['"])function\1""")
 
 
 def own_roles(render: Renderer) -> list[str]:
@@ -381,7 +383,10 @@ def own_roles(render: Renderer) -> list[str]:
         frame = "\n".join(render.sources.values())
     else:
         frame = getattr(render, "frame", "")
-    return sorted({found[2] for found in _NAMES.finditer(frame)})
+    found = {found[2] for found in _NAMES.finditer(frame)}
+    if _FUNCTION_AS_ROLE.search(frame) is None:
+        found.discard("function")
+    return sorted(found)
 
 
 def read_template(chat_template: str | os.PathLike[str]) -> str:

@@ -80,9 +80,10 @@ def read_source(source: Any, view: View) -> TokenizerSource:
     """
     if not isinstance(source, (str, os.PathLike)):
         return _of_live(source, view)
+    named = Path(_native.user_path(os.fspath(source)))
     if view == "transformers":
-        return _through_transformers(str(source), Path(source))
-    path = _find_file(Path(source))
+        return _through_transformers(str(source), named)
+    path = _find_file(named)
     made = TokenizerSource(str(source), path.read_bytes())
     _read_folder(made, path.parent)
     return made

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jinja2
@@ -24,20 +24,31 @@ Mark = tuple[str, int | None, int, int]
 TEXTS_UNKNOWN = "texts unknown"
 """The kind of the mark that says that there are no marks of kind "text"."""
 
-# Marks are characters of one of these planes, of which the text has none: 2k where something
-# begins, 2k + 1 where it ends; k is 0 for a generation block. Of the message i, it is 1 + 3i for
-# what a loop prints and for its content, and one and two more for its reasoning and its calls.
+# Marks are characters of one of these planes, of which the text has none: 2k where the stretch k of
+# a rendering begins, 2k + 1 where it ends.
 _PLANES = (0x100000, 0xF0000)
 _PLANE_SIZE = 0xFFFE
-_FIELDS = ("content", "reasoning_content", "tool_calls")
-_MAX_MESSAGES = (_PLANE_SIZE // 2 - 1) // len(_FIELDS)
-_GENERATION = 0
+_MOST_STRETCHES = _PLANE_SIZE // 2
+# What a stretch is, and of which message.
+_Stretch = tuple[str, int | None]
+# Where a rendering has marks in loops, the stretch 0 is this one, and 1 + i the message i.
+_GENERATION: _Stretch = ("generation", None)
 
 # No template can name it: it is no identifier.
 _PRINTER = "what prints marks"
 
-# The fields of a message that are said, and which of _FIELDS each is.
-_SAID = {"content": 0, **dict.fromkeys(_native.reasoning_fields(), 1), "tool_calls": 2}
+# The fields of a message that are said, and what each is.
+_SAID = {
+    "content": "content",
+    **dict.fromkeys(_native.reasoning_fields(), "reasoning_content"),
+    "tool_calls": "tool_calls",
+}
+# What parts of them have for templates to test, not to print.
+_TOLD = {
+    "content": ("type", "name", "id"),
+    "reasoning_content": ("type", "name", "id"),
+    "tool_calls": ("type", "id"),
+}
 # What templates look for in a text and cut it at: <think>, <|end|>, [/THINK].
 _MARKUP = re.compile(r"(<[^<>\s]{1,40}>|\[/?[A-Z_]{1,40}\])")
 
@@ -77,7 +88,7 @@ class TracedTemplate:
 
         Args:
             variables: what the template reads, the list `messages` among it.
-            fields: whether the kind of marks of texts is the field's name, one of _FIELDS.
+            fields: whether the kind of marks of texts is what they are, as marks_of_texts() says.
 
         Returns:
             The text and its marks, in the order in which they end; empty stretches have none.
@@ -97,10 +108,10 @@ class TracedTemplate:
         messages = given.get("messages")
         if not isinstance(messages, list):
             messages = []
-        if len(messages) > _MAX_MESSAGES:
+        if len(messages) >= _MOST_STRETCHES:
             raise UntraceableError(
                 f"a conversation of {len(messages)} messages cannot be traced in Jinja2; "
-                f"at most {_MAX_MESSAGES} can: split it"
+                f"at most {_MOST_STRETCHES - 1} can: split it"
             )
         plane = _plane_beside(text)
         # Of a dict that is there twice, each entry has its own.
@@ -108,7 +119,10 @@ class TracedTemplate:
         if messages:
             given["messages"] = copies
         marks = _marks_in(
-            lambda: self._marking.render({**given, _PRINTER: _Printer(copies, plane)}), text, plane
+            lambda: self._marking.render({**given, _PRINTER: _Printer(copies, plane)}),
+            text,
+            plane,
+            [_GENERATION, *(("message", number) for number in range(len(messages)))],
         )
         if marks is None:
             raise UntraceableError(
@@ -135,7 +149,8 @@ def marks_of_texts(
         render: renders messages.
         messages: those that `text` is of.
         text: what they become.
-        fields: whether the kind of a mark is the field's name, one of _FIELDS.
+        fields: whether the kind of a mark is the field that it is of: "content",
+            "reasoning_content" or "tool_calls", of one of several calls "tool_calls[1]".
 
     Returns:
         The marks, or one of kind TEXTS_UNKNOWN for the whole text.
@@ -143,9 +158,10 @@ def marks_of_texts(
     if not isinstance(messages, list):
         return []
     plane = _plane_beside(text)
+    markers = _Markers(plane)
     marked = [
         {
-            name: _with_marks(value, plane, number, _SAID[name]) if name in _SAID else value
+            name: markers.around(value, _SAID[name], number) if name in _SAID else value
             for name, value in message.items()
         }
         if isinstance(message, dict)
@@ -153,15 +169,16 @@ def marks_of_texts(
         for number, message in enumerate(messages)
     ]
     marks = None
-    if len(messages) <= _MAX_MESSAGES:
-        marks = _marks_in(lambda: render(marked), text, plane, _FIELDS)
+    if len(markers.stretches) <= _MOST_STRETCHES:
+        marks = _marks_in(lambda: render(marked), text, plane, markers.stretches)
     if marks is None:
         return [(TEXTS_UNKNOWN, None, 0, len(text.encode(errors="surrogatepass")))]
     return marks if fields else [("text", *mark[1:]) for mark in marks]
 
 
-def _code(number: int, field: int = 0) -> int:
-    return 1 + number * len(_FIELDS) + field
+def _ends(plane: int, stretch: int) -> tuple[str, str]:
+    """The marks of where a stretch begins and ends."""
+    return chr(plane + 2 * stretch), chr(plane + 2 * stretch + 1)
 
 
 class _Printer:
@@ -181,20 +198,20 @@ class _Printer:
         """A loop begins to print an item."""
         number = self._numbers.get(id(item))
         self._at.append(number)
-        return "" if number is None else chr(self._plane + 2 * _code(number))
+        return "" if number is None else _ends(self._plane, 1 + number)[0]
 
     def leave(self) -> str:
         """It ends to print it."""
         number = self._at.pop()
-        return "" if number is None else chr(self._plane + 2 * _code(number) + 1)
+        return "" if number is None else _ends(self._plane, 1 + number)[1]
 
     def open(self) -> str:
         """A generation block begins."""
-        return chr(self._plane + 2 * _GENERATION)
+        return _ends(self._plane, 0)[0]
 
     def close(self) -> str:
         """It ends."""
-        return chr(self._plane + 2 * _GENERATION + 1)
+        return _ends(self._plane, 0)[1]
 
 
 class _AddPrinters(NodeTransformer):
@@ -263,7 +280,7 @@ def _marks_of(plane: int) -> re.Pattern[str]:
 
 
 def _marks_in(
-    render: Callable[[], str], text: str, plane: int, kinds: tuple[str, ...] = ("message",) * 3
+    render: Callable[[], str], text: str, plane: int, stretches: Sequence[_Stretch]
 ) -> list[Mark] | None:
     """Where marks are in `text`; None where it is another one with them, or they are in a mess."""
     try:
@@ -287,31 +304,50 @@ def _marks_in(
             return None
         begin = begun.pop()[1]
         if at > begin:
-            if what == _GENERATION:
-                marks.append(("generation", None, begin, at))
-            else:
-                number, field = divmod(what - 1, len(_FIELDS))
-                marks.append((kinds[field], number, begin, at))
+            marks.append((*stretches[what], begin, at))
     return None if begun else marks
 
 
-def _with_marks(value: Any, plane: int, number: int, field: int) -> Any:
-    """What a message says, with marks around its texts."""
+class _Markers:
+    """Puts marks around what messages say.
+
+    Attributes:
+        stretches: What the marks are of, by their number; of more than _MOST_STRETCHES, the last
+            ones have none.
+    """
+
+    def __init__(self, plane: int) -> None:
+        self._plane = plane
+        self.stretches: list[_Stretch] = []
+
+    def around(self, value: Any, said: str, number: int) -> Any:
+        """A field of the message `number` with marks around its texts."""
+        if said == "tool_calls" and isinstance(value, list) and len(value) > 1:
+            return [
+                self._around(call, (f"{said}[{which}]", number), _TOLD[said])
+                for which, call in enumerate(value)
+            ]
+        return self._around(value, (said, number), _TOLD[said])
+
+    def _around(self, value: Any, stretch: _Stretch, told: tuple[str, ...]) -> Any:
+        self.stretches.append(stretch)
+        if len(self.stretches) > _MOST_STRETCHES:
+            return value
+        return _with_marks(value, *_ends(self._plane, len(self.stretches) - 1), told)
+
+
+def _with_marks(value: Any, begin: str, end: str, told: tuple[str, ...]) -> Any:
+    """What a message says, with marks around its texts, but for those of `told`."""
     if isinstance(value, str):
-        begin, end = (chr(plane + 2 * _code(number, field) + is_end) for is_end in (0, 1))
         return "".join(_around_words(value, begin, end))
     if isinstance(value, list):
-        return [_with_marks(item, plane, number, field) for item in value]
+        return [_with_marks(item, begin, end, told) for item in value]
     if isinstance(value, dict):
         return {
-            name: item if name in _TOLD[field] else _with_marks(item, plane, number, field)
+            name: item if name in told else _with_marks(item, begin, end, told)
             for name, item in value.items()
         }
     return value
-
-
-# What parts of a message, of each of _FIELDS, have for templates to test, not to print.
-_TOLD = (("type", "name", "id"), ("type", "name", "id"), ("type", "id"))
 
 
 def _around_words(text: str, begin: str, end: str) -> Iterator[str]:

@@ -196,7 +196,7 @@ class _Examples(_Step):
         _native.check_on_error(on_error, quarantine_path is not None)
         other = copy.copy(self)
         other._on_error = on_error
-        other._quarantine_path = "" if quarantine_path is None else os.fspath(quarantine_path)
+        other._quarantine_path = _native.user_path(os.fspath(quarantine_path or ""))
         return other
 
     def _report_cuts(self, which: str, source: str, examples: int, tokens: int) -> None:

@@ -74,6 +74,35 @@ bool HasTextIn(const Value& value, std::string_view all) {
   }
 }
 
+const Value* FunctionOf(const Value& call) {
+  const Value* function = call.Is(ValueKind::kDict) ? FindKey(call, "function") : nullptr;
+  return function != nullptr && function->Is(ValueKind::kDict) ? function : nullptr;
+}
+
+std::string_view FunctionName(const Value& call) {
+  const Value* function = FunctionOf(call);
+  const Value* name = function == nullptr ? nullptr : FindKey(*function, "name");
+  return name != nullptr && name->IsString() ? name->Text() : std::string_view();
+}
+
+/// Whether a call is in a text as far as its words tell: its function's name, and what of its
+/// arguments a template prints as it is.
+bool IsCallIn(const Value& call, std::string_view all) {
+  const std::string_view name = FunctionName(call);
+  if (name.empty()) return HasTextIn(call, all);
+  const Value* arguments = FindKey(*FunctionOf(call), "arguments");
+  const bool has_words =
+      arguments != nullptr && arguments->Is(ValueKind::kDict) && HasText(*arguments);
+  return IsIn(name, all) && (!has_words || HasTextIn(*arguments, all));
+}
+
+/// The calls of a message, where there are several.
+std::span<const Value> SeveralCalls(const Value& message) {
+  const Value* calls = FindKey(message, "tool_calls");
+  if (calls == nullptr || !jinja::IsSequenceOfItems(*calls) || calls->size < 2) return {};
+  return {calls->as.items, calls->size};
+}
+
 /// What a model thought, where that stands in a content: the text in <think>...</think>.
 std::string_view ThoughtIn(const Value& message) {
   const Value* content = FindKey(message, "content");
@@ -143,6 +172,11 @@ class Search {
       }
       if ((missing & Value::kCalls) != 0 && !HasFieldIn(message, Value::kCalls)) {
         lost->push_back({i, Value::kCalls});
+        continue;
+      }
+      const std::span<const Value> calls = SeveralCalls(message);
+      for (uint32_t k = 0; k < calls.size(); ++k) {
+        if (IsCallLost(i, k, calls[k])) lost->push_back({i, Value::kCalls, k});
       }
     }
     if (tools.Is(ValueKind::kNone)) return Status::OK();
@@ -155,6 +189,24 @@ class Search {
   }
 
  private:
+  /// Whether one of a message's several calls is not in the text.
+  bool IsCallLost(uint32_t message, uint32_t number, const Value& call) const {
+    if (!HasText(call)) return false;
+    const Printed& of = printed_[message];
+    bool is_among_others = false;
+    for (uint32_t i = of.first; i < of.end; ++i) {
+      const Mark& mark = rendered_.marks[i];
+      if (mark.kind != Mark::Kind::kText || mark.message != message) continue;
+      if (mark.sources == 0) return false;
+      if ((mark.sources & Value::kCalls) == 0) continue;
+      if (mark.call == number) return false;
+      is_among_others = is_among_others || mark.call == Value::kAnyCall;
+    }
+    // Of what is printed of several at once, and of calls that have no number, the words tell.
+    if (is_among_others && HasTextIn(call, StretchOf(message))) return false;
+    return !IsInUnmarked([&](std::string_view text) { return IsCallIn(call, text); });
+  }
+
   /// Whether fields of a message are in the text where no mark says so: in stretches that are of
   /// several messages, or anywhere where there are no marks.
   bool HasFieldIn(const Value& message, uint8_t source) const {
@@ -297,6 +349,14 @@ std::string DescribeLost(const LostText& lost, const Value& messages, const Role
              ": give a template that prints it (chat_template=), or take it out of the messages; "
              "reasoning=\"drop\" of a transform says that it is meant";
     case Value::kCalls:
+      if (lost.call != Value::kAnyCall) {
+        const std::string number = "'tool_calls[" + std::to_string(lost.call) + "]'";
+        const Value& call = SeveralCalls(messages.as.items[lost.message])[lost.call];
+        return leaves_out + number + of + ", a call of " + Quoted(FunctionName(call)) +
+               ": it prints other calls of the message; give the template of a model that calls "
+               "several tools at once (chat_template=), give each call a message of its own, or "
+               "leave such rows out";
+      }
       return leaves_out + "'tool_calls'" + of +
              ": it knows no calls of tools, or none beside a content; give the template of a model "
              "that does (chat_template=), make the content null, or leave such rows out";
@@ -312,15 +372,15 @@ std::string DescribeLost(const LostText& lost, const Value& messages, const Role
          ": give a template that prints it (chat_template=), or take it out of the messages";
 }
 
-Status CheckSaysSomething(const Value& messages, const RoleMapping& roles) {
+Status CheckSaysSomething(const Value& messages, const RoleMapping& roles, std::string_view field) {
   for (uint32_t i = 0; i < messages.size; ++i) {
     const Value& message = messages.as.items[i];
     if (SaidOf(message) != 0 || !IsAssistant(message, roles)) continue;
     // What a weight is wrong with is said by who reads it.
     const auto is_trained = IsTrained(message);
     if (is_trained.ok() && !*is_trained) continue;
-    return EmptyAnswer("messages[" + std::to_string(i) + "] (role " + Quoted(RoleNamed(message)) +
-                       ") is an answer that");
+    return EmptyAnswer(std::string(field) + "[" + std::to_string(i) + "] (role " +
+                       Quoted(RoleNamed(message)) + ") is an answer that");
   }
   return Status::OK();
 }

@@ -21,6 +21,8 @@ struct LostText {
   uint32_t message = kConversation;
   /// The one of Value::kContent, kReasoning, kCalls, kTools that it is.
   uint8_t source = 0;
+  /// Of kCalls: which of them; kAnyCall: all.
+  uint32_t call = jinja::Value::kAnyCall;
 };
 
 struct ClaimOptions {
@@ -32,9 +34,9 @@ struct ClaimOptions {
   bool drops_reasoning = false;
 };
 
-/// Finds what of a conversation its text does not have: all content, reasoning and calls of each
-/// message, and the tools, are looked for. Reasoning of earlier turns, which a template prints in a
-/// conversation that ends with it, is the template's own business and not lost.
+/// Finds what of a conversation its text does not have: all content, reasoning and each call of
+/// each message, and the tools, are looked for. Reasoning of earlier turns, which a template prints
+/// in a conversation that ends with it, is the template's own business and not lost.
 ///
 /// `request` is what was rendered, with a trace; without text marks, texts are searched for words.
 /// Replaces *lost, which stays empty, and takes no memory, where nothing is.
@@ -53,8 +55,9 @@ std::string DescribeLost(const LostText& lost, const jinja::Value& messages,
                          const RoleMapping& roles);
 
 /// Invalid where the assistant is to be trained on a message that says nothing. IsEmptyAnswer tells
-/// it from other errors.
-Status CheckSaysSomething(const jinja::Value& messages, const RoleMapping& roles);
+/// it from other errors. `field` is where the messages were read.
+Status CheckSaysSomething(const jinja::Value& messages, const RoleMapping& roles,
+                          std::string_view field);
 
 /// The error of an answer that says nothing; `what` is the subject of a sentence.
 Status EmptyAnswer(std::string_view what);

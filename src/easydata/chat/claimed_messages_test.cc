@@ -10,6 +10,7 @@ namespace easydata::chat {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 using jinja::Value;
@@ -55,7 +56,7 @@ class ClaimedMessagesTest : public ::testing::Test {
         ReadConversation(reader_.ReadJson(json, &arena_).ValueOrDie(),
                          {.roles = &kNamesOfRoles, .habits = &habits}, &reader_, &arena_);
     if (!read.ok()) return read.status().message();
-    Status status = CheckSaysSomething(*read, kNamesOfRoles);
+    Status status = CheckSaysSomething(*read, kNamesOfRoles, "messages");
     if (!status.ok()) return status.message();
     request.messages = jinja::MarkMessages(*read, kSaidFields, &arena_);
     request.trace = true;
@@ -120,6 +121,65 @@ TEST_F(ClaimedMessagesTest, WhatIsLeftOutIsNamed) {
                 StartsWith("the chat template leaves out the reasoning of messages[1]"));
     EXPECT_EQ(Render(kWithThoughts, "", true, has_marks), "<user>q<assistant>a<user>r<assistant>b");
   }
+}
+
+constexpr std::string_view kTwoCalls = R"([{"role": "user", "content": "q"},
+  {"role": "assistant", "content": "", "tool_calls": [
+    {"function": {"name": "f", "arguments": {"x": "one"}}},
+    {"function": {"name": "f", "arguments": {"x": "two"}}}]}])";
+constexpr std::string_view kSameCalls = R"([{"role": "user", "content": "q"},
+  {"role": "assistant", "content": "", "tool_calls": [
+    {"function": {"name": "f", "arguments": {}}}, {"function": {"name": "f", "arguments": {}}}]}])";
+constexpr char kSecondIsLost[] =
+    "the chat template leaves out the 'tool_calls[1]' of messages[1] (role 'assistant'), a call of "
+    "'f': it prints other calls of the message; give the template";
+
+TEST_F(ClaimedMessagesTest, EachCallIsClaimed) {
+  // As gpt-oss does it.
+  Use("{%- for m in messages -%}<{{ m.content }}{%- if m.tool_calls -%}"
+      "{%- set call = m.tool_calls[0].function -%}!{{ call.name }}{{ call.arguments | tojson }}"
+      "{%- endif -%}>{%- endfor -%}");
+  EXPECT_EQ(Render(kWithCall), "<q><!f{\"x\": 1}><r><a>");
+  for (const bool has_marks : {true, false}) {
+    EXPECT_THAT(Render(kTwoCalls, "", false, has_marks), StartsWith(kSecondIsLost));
+  }
+  EXPECT_THAT(Render(kSameCalls), StartsWith(kSecondIsLost));
+  Use(kThinking);
+  for (const bool has_marks : {true, false}) {
+    EXPECT_EQ(Render(kTwoCalls, "", false, has_marks), "[q]<!f{\"x\": \"one\"}!f{\"x\": \"two\"}>");
+  }
+}
+
+TEST_F(ClaimedMessagesTest, CallsThatArePrintedTogetherAreThere) {
+  for (const std::string_view printed :
+       {"{{ m.tool_calls | tojson }}", "{{ m.tool_calls }}",
+        "{{ m.tool_calls | map(attribute='function') | list | tojson }}",
+        "{{ m.content ~ m.tool_calls[0].function.name ~ m.tool_calls[1].function.arguments.x }}",
+        "{% set t %}{% for c in m.tool_calls %}{{ c.function.name ~ m.content }}{% endfor %}"
+        "{% endset %}{{ t | trim }}"}) {
+    Use("{%- for m in messages -%}{{ m.content }}{% if m.tool_calls %}" + std::string(printed) +
+        "{% endif %}{%- endfor -%}");
+    EXPECT_THAT(Render(kTwoCalls), HasSubstr("f")) << printed;
+    EXPECT_THAT(Render(kTwoCalls), Not(HasSubstr("leaves out"))) << printed;
+  }
+  Use("{%- for m in messages -%}{{ m.content ~ (m.tool_calls[0].function.name if m.tool_calls) }}"
+      "{%- endfor -%}");
+  EXPECT_THAT(Render(kSameCalls), StartsWith(kSecondIsLost)) << "beside what is of no call";
+}
+
+TEST_F(ClaimedMessagesTest, CallsWithoutNumbersAreKnownByTheirWords) {
+  std::string calls;
+  for (int i = 0; i < 40; ++i) {
+    calls += std::string(i == 0 ? "" : ", ") +
+             R"({"function": {"name": "f", "arguments": {"x": "a)" + std::to_string(i) + R"(b"}}})";
+  }
+  const std::string chat =
+      R"([{"role": "assistant", "content": "", "tool_calls": [)" + calls + "]}]";
+  Use(kThinking);
+  EXPECT_THAT(Render(chat), HasSubstr("a39b"));
+  Use("{%- for m in messages -%}{%- for c in m.tool_calls[:-1] -%}!{{ c.function.arguments.x }}"
+      "{%- endfor -%}{%- endfor -%}");
+  EXPECT_THAT(Render(chat), StartsWith("the chat template leaves out the 'tool_calls[39]' of "));
 }
 
 TEST_F(ClaimedMessagesTest, ThoughtsInAContentAreReasoning) {

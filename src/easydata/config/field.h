@@ -66,6 +66,8 @@ struct FieldRules {
   std::string differs;
   /// The config whose options its value may be, or names one by one; "" where it is no such value.
   std::string options_of;
+  /// What it may name besides that says nothing, and why it is taken.
+  std::vector<std::pair<std::string, std::string>> also_takes;
   Acting acting;
 
   /// Whether every value but the default is refused.
@@ -157,6 +159,10 @@ struct Field {
   /// Says that its value may be, or names, options of the config `name`.
   Field OptionsOf(const char* name) const {
     return With([&](FieldRules* r) { r->options_of = name; });
+  }
+  /// Says what its value may name besides for compatibility, and why that changes nothing.
+  Field AlsoTakes(const char* name, const char* why) const {
+    return With([&](FieldRules* r) { r->also_takes.emplace_back(name, why); });
   }
   /// Refuses one value until its feature comes.
   Field Refuse(Json value, const char* sentence) const {

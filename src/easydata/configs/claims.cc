@@ -76,18 +76,6 @@ const Operator& OperatorOf(std::string_view node) {
   return *found;
 }
 
-/// The configs of the stages, by the options of PipelineConfig that they are.
-constexpr std::pair<const char*, const char*> kStageConfigs[] = {
-    {"source", "SourceStageConfig"},
-    {"tokenize", "TokenizeStageConfig"},
-    {"cache", "CacheStageConfig"},
-    {"mix", "MixStageConfig"},
-    {"pack", "PackStageConfig"},
-    {"load", "LoadStageConfig"},
-    {"save", "SaveStageConfig"},
-    {"ray", "RayConfig"},
-    {"observability", "ObservabilityConfig"}};
-
 const ConfigDescriptor& ConfigNamed(const std::string& config) {
   return *FindConfig(config).ValueOrDie();
 }
@@ -112,6 +100,8 @@ const Json& ValueOf(const FieldDescriptor& option, const Json& values) {
 
 bool IsSet(const FieldDescriptor& option, const Json& values) {
   const Json& value = ValueOf(option, values);
+  // A config that is given with its defaults alone is given.
+  if (!option.config.empty()) return values.contains(option.name) && !value.is_null();
   return !value.is_null() && value != option.default_value && value != option.rules.reads_as;
 }
 
@@ -223,10 +213,6 @@ class Judge {
                   "datasets[" + std::to_string(indices_[i]) + "]", {&datasets_[i], 1});
     }
     JudgeConfig(ConfigNamed("PipelineConfig"), config_, "", datasets_);
-    for (const auto& [stage, name] : kStageConfigs) {
-      const auto values = config_.find(stage);
-      if (values != config_.end()) JudgeConfig(ConfigNamed(name), *values, stage, datasets_);
-    }
     return std::move(found_);
   }
 
@@ -258,11 +244,24 @@ class Judge {
       const FieldDescriptor* option = FindOption(config, name);
       if (option == nullptr || !IsSet(*option, values)) continue;
       const std::string at = config::JoinPath(path, name);
-      if (!JudgeOption(config, *option, values, at, datasets)) continue;
-      if (option->rules.options_of.empty() || !value.is_object()) continue;
-      JudgeConfig(ConfigNamed(option->rules.options_of), value, at,
-                  Users(*option, config, values, datasets));
+      const bool acts = JudgeOption(config, *option, values, at, datasets);
+      if (!value.is_object()) continue;
+      if (!option->config.empty()) {
+        // One refusal is enough.
+        if (!acts && found_.back().is_refused) continue;
+        JudgeConfig(ConfigNamed(option->config), value, at, datasets);
+      } else if (acts && !option->rules.options_of.empty()) {
+        JudgeConfig(ConfigNamed(option->rules.options_of), value, at,
+                    Users(*option, config, values, datasets));
+        for (const auto& [also, why] : option->rules.also_takes) {
+          if (value.contains(also)) AddTaken(config::JoinPath(at, also), why);
+        }
+      }
     }
+  }
+
+  void AddTaken(const std::string& path, const std::string& why) {
+    found_.push_back({false, path, "is taken for compatibility: " + why});
   }
 
   /// Those of the datasets for which an option has a say.
@@ -280,10 +279,12 @@ class Judge {
   bool JudgeOption(const ConfigDescriptor& config, const FieldDescriptor& option,
                    const Json& values, const std::string& path, Datasets datasets) {
     const Acting& acting = option.rules.acting;
-    if (!option.config.empty() || option.name == "datasets") return true;
+    // The options of most stages are judged one by one.
+    const bool is_of_others = !option.config.empty() && acting.nodes.empty();
+    if (is_of_others || option.name == "datasets") return true;
     if (!IsJudged(config, acting, datasets)) return true;
     if (!acting.compatibility.empty()) {
-      found_.push_back({false, path, "is taken for compatibility: " + acting.compatibility});
+      AddTaken(path, acting.compatibility);
       return false;
     }
     std::optional<IdleOption> refused, told;
@@ -347,8 +348,8 @@ class Judge {
   const Json& ValuesOf(const std::string& config, const Dataset& dataset) const {
     if (config == "DatasetConfig") return *dataset.values;
     if (config == "TokenizerConfig") return dataset.tokenizer;
-    for (const auto& [stage, name] : kStageConfigs) {
-      if (config == name) return StageValues(stage);
+    for (const FieldDescriptor& stage : ConfigNamed("PipelineConfig").fields) {
+      if (stage.config == config) return StageValues(stage.name);
     }
     return config_;
   }

@@ -127,6 +127,38 @@ TEST(Claims, WhatIsTakenForCompatibilityIsTold) {
                   "thread is enough)"));
 }
 
+TEST(Claims, AConfigThatIsGivenAsksForWhatItIsOf) {
+  const std::set<std::string> stages = {"source"};
+  const char* refused =
+      "cache has no effect on dataset \"a\": it acts where tokens are cached, which comes with a "
+      "later version; take it out, or save tokens with save() and read them";
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}], "cache": {}})", stages,
+                   {Reach("a", {"source"})}),
+              ElementsAre(refused));
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}],
+                       "cache": {"enabled": true, "cache_dir": "c"}, "mix": {}})",
+                   stages, {Reach("a", {"source"})}),
+              ElementsAre(refused));
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}], "cache": null})", stages,
+                   {Reach("a", {"source"})}),
+              IsEmpty());
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}],
+               "cache": {"enabled": false, "cache_dir": "c"}})",
+                   stages, {Reach("a", {"source"})}),
+              UnorderedElementsAre(
+                  "(cache has no effect, as CacheStageConfig.enabled is false)",
+                  "(cache.cache_dir has no effect, as enabled is false)",
+                  "(cache.enabled is taken for compatibility: a pipeline has no cache yet)"));
+}
+
+TEST(Claims, WhatIsNamedBesidesIsTold) {
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x", "tokenizer": "t",
+                       "tokenizer_kwargs": {"use_fast": true, "max_length": 4}}]})",
+                   {"source", "tokenize"}, {Reach("a", kTokens)}),
+              ElementsAre("(datasets[0].tokenizer_kwargs.use_fast is taken for compatibility: "
+                          "there are only fast tokenizers)"));
+}
+
 TEST(Claims, OperatorsAreThoseOfADatasetsOwnRows) {
   const auto files = std::make_shared<const std::vector<std::string>>(
       std::vector<std::string>{"a.txt", "s3://b/c.txt"});

@@ -9,6 +9,8 @@ namespace easydata::configs {
 
 namespace {
 
+constexpr char kUseFast[] = "use_fast";
+
 void CheckLocation(const std::string& value, bool is_written, const std::string& path,
                    config::Problems* problems) {
   const auto add = [&](config::Problem::Kind kind, const std::string& what) {
@@ -20,9 +22,10 @@ void CheckLocation(const std::string& value, bool is_written, const std::string&
   }
   // What is read may be at schemes that are known when they are asked for.
   if (!is_written || value.find("://") == std::string::npos) return;
-  if (storage::IsObjectScheme(storage::SchemeOf(value))) return;
+  const std::string scheme = storage::SchemeOf(value);
+  if (scheme.empty() || storage::IsObjectScheme(scheme)) return;
   add(config::Problem::Kind::kLater,
-      " is not supported: outputs go to s3://, gs:// and local folders (by their paths)");
+      " is not supported: outputs go to s3://, gs:// and local folders");
 }
 
 }  // namespace
@@ -74,7 +77,8 @@ config::FieldList DatasetConfig::Fields() {
                     "Options of TokenizerConfig that differ for this dataset; use_fast=True is "
                     "understood as well."}
           .ActsAt(tokens)
-          .OptionsOf(TokenizerConfig::kName),
+          .OptionsOf(TokenizerConfig::kName)
+          .AlsoTakes(kUseFast, "there are only fast tokenizers"),
       config::Field{"cache_path", &C::cache_path, "Folder of this dataset's cache."}.OnlyDefault(
           "caching comes with a later version"),
       config::Field{"cache_enabled", &C::cache_enabled,
@@ -215,13 +219,13 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
   if (tokenizer_kwargs) {
     std::vector<std::string> known = config::FieldNames<TokenizerConfig>();
     known.erase(known.begin());  // name_or_path is what `tokenizer` says
-    known.push_back("use_fast");
+    known.push_back(kUseFast);
     config::Json options = config::Json::object();
     for (const auto& [key, value] : tokenizer_kwargs->values) {
-      if (key == "use_fast") {
+      if (key == kUseFast) {
         if (value.value != true) {
           problems->push_back({config::Problem::Kind::kValue,
-                               config::JoinPath(path, "tokenizer_kwargs.use_fast"),
+                               config::JoinPath(path, "tokenizer_kwargs." + key),
                                "must be true: there are only fast tokenizers"});
         }
         continue;

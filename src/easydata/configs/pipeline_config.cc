@@ -103,7 +103,12 @@ config::FieldList PipelineConfig::Fields() {
           .AtLeast(0),
       config::Field{"source", &C::source, "Options of reading."},
       config::Field{"tokenize", &C::tokenize, "Options of tokenizing."},
-      config::Field{"cache", &C::cache, "Options of caching."},
+      config::Field{"cache", &C::cache,
+                    "Options of caching, which comes with a later version; where it is given, even "
+                    "with its defaults alone, it asks for a cache."}
+          .ActsAt({"cache"})
+          .SupersededBy("CacheStageConfig.enabled", {false})
+          .Instead("take it out, or save tokens with save() and read them"),
       config::Field{"mix", &C::mix, "Options of mixing."},
       config::Field{"pack", &C::pack, "Options of packing."},
       config::Field{"load", &C::load, "Options of loading."},

@@ -116,8 +116,9 @@ config::FieldList TokenizeStageConfig::Fields() {
 
 config::FieldList CacheStageConfig::Fields() {
   using C = CacheStageConfig;
-  return {
-      config::Field{"enabled", &C::enabled, "Use the cache."},
+  config::FieldList fields = {
+      config::Field{"enabled", &C::enabled, "Use the cache."}.ForCompatibility(
+          "a pipeline has no cache yet"),
       config::Field{"cache_type", &C::cache_type, "Layers of the cache."}.OneOf(
           {"memory", "disk", "hierarchical"}),
       config::Field{"cache_dir", &C::cache_dir, "Folder of the disk layer."},
@@ -131,6 +132,10 @@ config::FieldList CacheStageConfig::Fields() {
       config::Field{"hash_fn", &C::hash_fn, "What an entry is known by."}.OneOf(
           {"content", "path", "combined"}),
   };
+  for (size_t i = 1; i < fields.size(); ++i) {
+    fields[i] = fields[i].SupersededBy("enabled", {false});
+  }
+  return fields;
 }
 
 config::FieldList WeightSchedulePoint::Fields() {

@@ -53,8 +53,7 @@ struct TokenizeStageConfig {
 
 struct CacheStageConfig {
   static constexpr const char* kName = "CacheStageConfig";
-  static constexpr const char* kDoc =
-      "Where results are kept; acts where .cache() is in the chain.";
+  static constexpr const char* kDoc = "Where results are kept; caching comes with a later version.";
   static constexpr const char* kNodes[] = {"cache"};
 
   bool enabled = true;

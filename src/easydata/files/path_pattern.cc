@@ -9,6 +9,10 @@ namespace {
 
 bool IsHidden(std::string_view name) { return name.starts_with('.'); }
 
+/// Whether a folder is not entered unless it is spelled out: others leave there what is not, or not
+/// yet, data (Spark's _temporary, Delta's _delta_log).
+bool IsHiddenFolder(std::string_view name) { return IsHidden(name) || name.starts_with('_'); }
+
 }  // namespace
 
 PathPattern::PathPattern(std::string_view pattern) {
@@ -48,8 +52,9 @@ PathPattern::States PathPattern::Enter(const States& states, std::string_view na
   States out;
   for (const size_t index : states) {
     if (IsAny(index)) {
-      if (!IsHidden(name) && !is_link) Add(index, &out);
-    } else if (!is_last(index) && MatchesPart(index, name)) {
+      if (!IsHiddenFolder(name) && !is_link) Add(index, &out);
+    } else if (!is_last(index) && MatchesPart(index, name) &&
+               (!IsHiddenFolder(name) || parts_[index][0] == name[0])) {
       Add(index + 1, &out);
     }
   }

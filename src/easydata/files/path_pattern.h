@@ -9,8 +9,8 @@
 namespace easydata::files {
 
 /// A pattern of paths: parts between slashes as MatchesName() has them, and `**` for any number of
-/// folders; at the end, for the files in them. Hidden folders (".git") are entered where they are
-/// spelled out only.
+/// folders; at the end, for the files in them. Folders whose names begin with "." or "_" (.git,
+/// _temporary) are entered where that is spelled out only.
 ///
 /// A nondeterministic automaton reads a path part by part, and is in all states at once that the
 /// parts before may lead to: the time is the product of both lengths, whatever the pattern.

@@ -49,6 +49,12 @@ TEST(PathPatternTest, EntersHiddenFoldersThatAreSpelledOut) {
   for (const char* pattern : {"**/a", "*/a", "**"}) EXPECT_FALSE(Matches(pattern, ".git/a"));
   for (const char* pattern : {".git/*", ".g*/a", ".git/**"})
     EXPECT_TRUE(Matches(pattern, ".git/a"));
+  // Spark's and Delta's own folders; their files are asked of the filter.
+  for (const char* pattern : {"**/a", "*/a", "**", "?temporary/a"})
+    EXPECT_FALSE(Matches(pattern, "_temporary/a"));
+  for (const char* pattern : {"_temporary/*", "_t*/a", "_temporary/**", "[_t]emporary/a"})
+    EXPECT_EQ(Matches(pattern, "_temporary/a"), pattern[0] == '_');
+  EXPECT_TRUE(Matches("*", "_a"));
   EXPECT_FALSE(Matches("*", ".a"));
   EXPECT_TRUE(Matches("**", ".a"));  // it is the filter's to say
 }

@@ -98,9 +98,10 @@ void Machine::Print(const Value& value) {
 
 void Machine::MarkText(uint16_t origin, uint8_t sources, size_t begin) {
   if (IsBlank(std::string_view(*text_).substr(begin))) return;
-  marks_->push_back({Mark::Kind::kText,
-                     origin == Value::kManyOrigins ? Mark::kUnknown : origin - uint32_t{1}, begin,
-                     text_->size(), static_cast<uint8_t>(sources & ~Value::kTools)});
+  const bool is_known = origin != Value::kManyOrigins;
+  marks_->push_back({Mark::Kind::kText, is_known ? MessageOf(origin) : Mark::kUnknown, begin,
+                     text_->size(), static_cast<uint8_t>(sources & ~Value::kTools),
+                     static_cast<uint16_t>(is_known ? CallOf(origin) : Value::kAnyCall)});
 }
 
 /// Tools have no marks of their own: they are long, and where they stand asks nobody.
@@ -154,7 +155,7 @@ void Machine::CopyHeldMarks(const Value& value, size_t to) {
     const char* const until = std::min(end, held.end);
     if (from >= until) continue;
     marks_->push_back({held.kind, held.message, to + static_cast<size_t>(from - begin),
-                       to + static_cast<size_t>(until - begin), held.sources});
+                       to + static_cast<size_t>(until - begin), held.sources, held.call});
   }
 }
 
@@ -194,16 +195,13 @@ void Machine::EndCapture() {
   for (size_t i = capture.first_mark; i < marks_->size(); ++i) {
     const Mark& mark = (*marks_)[i];
     if (mark.kind == Mark::Kind::kText) {
-      const auto origin = mark.message >= Value::kManyOrigins - 1u
-                              ? Value::kManyOrigins
-                              : static_cast<uint16_t>(mark.message + 1);
       Value of = Value::String("");
-      of.origin = origin;
+      of.origin = OriginOf(mark.message, mark.call);
       of.flags = mark.sources;
       AddSource(of, &value);
     }
     held_.push_back({mark.kind, mark.message, text.data() + (mark.begin - capture.begin),
-                     text.data() + (mark.end - capture.begin), mark.sources});
+                     text.data() + (mark.end - capture.begin), mark.sources, mark.call});
     value.flags |= Value::kCaptured;
   }
   if (capture.shows_tools) value.flags |= Value::kTools;
@@ -226,7 +224,7 @@ void Machine::NextItem(OpenLoop* loop) {
   ++loop->next;
   if (options_->trace && (item.flags & Value::kMessage) != 0 && item.Is(ValueKind::kDict)) {
     loop->at_message = true;
-    loop->message = item.origin - uint32_t{1};
+    loop->message = MessageOf(item.origin);
     loop->message_begin = text_->size();
   }
   stack_.push_back(item);

@@ -68,6 +68,7 @@ class Machine {
     const char* begin;
     const char* end;
     uint8_t sources;
+    uint16_t call;
   };
 
   void Execute(int entry, size_t base);

@@ -90,8 +90,8 @@ Value MarkMessages(const Value& list, std::span<const SourceField> fields, Arena
   if (!list.Is(ValueKind::kList)) return list;
   Value* items = arena->Array<Value>(list.size);
   for (uint32_t i = 0; i < list.size; ++i) {
-    const bool is_known = i + 1 < Value::kManyOrigins;
-    const uint16_t origin = is_known ? static_cast<uint16_t>(i + 1) : Value::kManyOrigins;
+    const bool is_known = i < Value::kMaxMessages;
+    const uint16_t origin = OriginOf(i);
     items[i] = list.as.items[i];
     if (!items[i].Is(ValueKind::kDict)) continue;
     items[i].origin = origin;
@@ -107,7 +107,15 @@ Value MarkMessages(const Value& list, std::span<const SourceField> fields, Arena
           break;
         }
       }
-      if (source != 0) entries[j].value = WithOrigin(entries[j].value, origin, source, arena, 0);
+      Value& value = entries[j].value;
+      if (source != 0) value = WithOrigin(value, origin, source, arena, 0);
+      if (source == Value::kCalls && IsSequenceOfItems(value) && value.size > 1) {
+        Value* calls = arena->Array<Value>(value.size);
+        for (uint32_t k = 0; k < value.size; ++k) {
+          calls[k] = WithOrigin(value.as.items[k], OriginOf(i, k), source, arena, 0);
+        }
+        value.as.items = calls;
+      }
     }
     items[i].as.entries = entries;
   }

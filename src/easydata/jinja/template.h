@@ -64,6 +64,8 @@ struct Mark {
   size_t end = 0;
   /// Of kText, what of the message it is: bits of Value::kSources; 0: anything.
   uint8_t sources = 0;
+  /// Of which of the message's calls, where it is of one.
+  uint16_t call = Value::kAnyCall;
 
   bool operator==(const Mark&) const = default;
 };
@@ -136,8 +138,8 @@ struct SourceField {
 };
 
 /// Makes each dict of `list` the message of its number, for marks: what is in its `fields` is a
-/// text of it; what is in others, where `others` is a bit of Value::kSources. The result is a copy
-/// of what changes.
+/// text of it; what is in others, where `others` is a bit of Value::kSources. Where a field of
+/// calls has several, each is told from the others. The result is a copy of what changes.
 Value MarkMessages(const Value& list, std::span<const SourceField> fields, Arena* arena,
                    uint8_t others = 0);
 

@@ -31,6 +31,21 @@ void AddWithin(const Value& of, Value* made, int depth) {
 
 void AddSourcesWithin(const Value& of, Value* made) { AddWithin(of, made, 0); }
 
+uint16_t JoinDifferentOrigins(const Value& left, const Value& right) {
+  if (left.origin == Value::kManyOrigins || right.origin == Value::kManyOrigins) {
+    return Value::kManyOrigins;
+  }
+  const uint32_t message = MessageOf(left.origin);
+  if (message != MessageOf(right.origin)) return Value::kManyOrigins;
+  // What is of no call leaves the other one's.
+  const auto has_calls = [](const Value& value) {
+    const uint8_t sources = SourcesOf(value);
+    return sources == 0 || (sources & Value::kCalls) != 0;
+  };
+  if (!has_calls(left)) return right.origin;
+  return has_calls(right) ? OriginOf(message) : left.origin;
+}
+
 const char* TypeName(const Value& value) {
   switch (value.kind) {
     case ValueKind::kMissing:

@@ -59,10 +59,16 @@ struct Value {
   /// `origin` of what is not of one message.
   static constexpr uint16_t kNoOrigin = 0;
   static constexpr uint16_t kManyOrigins = 0xFFFF;
+  /// Messages that are told from each other; texts of later ones are of kManyOrigins.
+  static constexpr uint32_t kMaxMessages = 0x7FFF;
+  /// So many calls of so many messages are told from each other; other calls are of their message.
+  static constexpr uint32_t kMaxCalls = 16;
+  static constexpr uint32_t kMaxMessagesWithCalls = 0x7FF;
+  static constexpr uint32_t kAnyCall = 0xFFFF;
 
   ValueKind kind = ValueKind::kMissing;
   uint8_t flags = 0;
-  /// 1 + the number of the message that the value is from.
+  /// The message that the value is from, and which of its calls; see OriginOf.
   uint16_t origin = kNoOrigin;
   /// Bytes of a string; items of a list, tuple or dict.
   uint32_t size = 0;
@@ -261,10 +267,23 @@ const char* TypeName(const Value& value);
 /// A copy of `text` in the arena as a value, from the same message as `like`.
 Value MakeText(std::string_view text, const Value& like, Arena* arena);
 
-/// The message of what is made of two values.
-inline uint16_t JoinOrigins(uint16_t left, uint16_t right) {
-  if (left == right || right == Value::kNoOrigin) return left;
-  return left == Value::kNoOrigin ? right : Value::kManyOrigins;
+/// The origin of what is from a message, and from one of its calls where that has a number.
+inline uint16_t OriginOf(uint32_t message, uint32_t call = Value::kAnyCall) {
+  if (message >= Value::kMaxMessages) return Value::kManyOrigins;
+  if (call >= Value::kMaxCalls || message >= Value::kMaxMessagesWithCalls) {
+    return static_cast<uint16_t>(message + 1);
+  }
+  return static_cast<uint16_t>((Value::kMaxMessages + 1) | (message * Value::kMaxCalls) | call);
+}
+
+/// Of an origin that is of one message: its number, and that of its call; kAnyCall where the value
+/// is of no call, of several, or nobody knows of which.
+inline uint32_t MessageOf(uint16_t origin) {
+  return origin <= Value::kMaxMessages ? origin - 1u
+                                       : (origin & Value::kMaxMessages) / Value::kMaxCalls;
+}
+inline uint32_t CallOf(uint16_t origin) {
+  return origin <= Value::kMaxMessages ? Value::kAnyCall : origin % Value::kMaxCalls;
 }
 
 /// What the value is made of: bits of Value::kSources.
@@ -286,11 +305,20 @@ inline uint8_t JoinSources(const Value& left, const Value& right) {
 /// is made of, of what is in it.
 void AddSourcesWithin(const Value& of, Value* made);
 
+/// The origin of what is made of two values that have different ones.
+uint16_t JoinDifferentOrigins(const Value& left, const Value& right);
+
+/// The origin of what is made of two values.
+inline uint16_t JoinOrigins(const Value& left, const Value& right) {
+  if (left.origin == right.origin || right.origin == Value::kNoOrigin) return left.origin;
+  return left.origin == Value::kNoOrigin ? right.origin : JoinDifferentOrigins(left, right);
+}
+
 /// Has a value say that it is made of another one, too.
 inline void AddSource(const Value& of, Value* made) {
   const uint8_t sources = JoinSources(*made, of);
+  made->origin = JoinOrigins(*made, of);
   made->flags = static_cast<uint8_t>((made->flags & ~Value::kSources) | sources);
-  made->origin = JoinOrigins(made->origin, of.origin);
 }
 
 }  // namespace easydata::jinja

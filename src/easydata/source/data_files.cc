@@ -8,6 +8,7 @@
 
 #include "easydata/files/address.h"
 #include "easydata/files/file_system.h"
+#include "easydata/files/local_path.h"
 #include "easydata/source/data_format.h"
 
 namespace easydata::source {
@@ -62,6 +63,56 @@ bool IsWanted(files::ListedBy by, std::string_view name) {
   return IsData(name) && (by != files::ListedBy::kFolder || !FormatOfName(name).empty());
 }
 
+/// Refuses the folder of a saved DatasetDict, whose splits are not one data set.
+Status CheckSplits(const std::string& folder, const files::Listing& listing) {
+  const std::string begin = folder.ends_with('/') ? folder : folder + "/";
+  const auto is_description = [&](const files::ListedFile& file) {
+    return file.info.uri == begin + "dataset_dict.json";
+  };
+  if (std::none_of(listing.files.begin(), listing.files.end(), is_description)) {
+    return Status::OK();
+  }
+  std::set<std::string> splits;
+  for (const files::ListedFile& file : listing.files) {
+    const std::string& uri = file.info.uri;
+    const size_t parent = uri.rfind('/');
+    if (parent == std::string::npos || FormatOfName(uri) != "arrow") continue;
+    const size_t above = uri.rfind('/', parent - 1);
+    splits.insert(uri.substr(above == std::string::npos ? 0 : above + 1,
+                             parent - (above == std::string::npos ? 0 : above + 1)));
+  }
+  if (splits.empty()) return Status::OK();
+  std::string known;
+  for (const std::string& split : splits) known += (known.empty() ? "" : ", ") + split;
+  return Status::Invalid(folder, " is a DatasetDict that was saved to disk, with the splits ",
+                         known, "; name the folder of one: ", begin, *splits.begin());
+}
+
+/// Removes files of this machine that two items name in their own ways: a relative and an absolute
+/// path, or a link. The name that was found first stays. Links beside a file are files of their
+/// own.
+void LeaveOutTwins(const std::map<std::string, size_t>& items,
+                   std::map<std::string, files::FileInfo>* found) {
+  // Only what is alike is looked at: that costs calls.
+  std::map<std::pair<int64_t, int64_t>, std::vector<std::string>> alike;
+  for (const auto& [uri, info] : *found) {
+    if (uri.find("://") != std::string::npos) continue;
+    alike[{info.size, info.identity.mtime_ns}].push_back(uri);
+  }
+  for (auto& [_, uris] : alike) {
+    if (uris.size() < 2) continue;
+    std::stable_sort(uris.begin(), uris.end(),
+                     [&](const auto& a, const auto& b) { return items.at(a) < items.at(b); });
+    std::map<std::string, size_t> real;  // the items that have a file first
+    for (const std::string& uri : uris) {
+      const std::string path = files::RealPath(uri);
+      if (path.empty()) continue;
+      const auto [first, is_new] = real.emplace(path, items.at(uri));
+      if (!is_new && first->second != items.at(uri)) found->erase(uri);
+    }
+  }
+}
+
 Status CheckItem(const std::string& item) {
   if (item.empty()) return Status::Invalid("data_files holds an empty path; name a file");
   if (item.find('\0') == std::string::npos) return Status::OK();
@@ -83,19 +134,27 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
     // Those that are shown alike have other names when all are known.
     ARROW_RETURN_NOT_OK(storage->NamesOf(addresses.back()).status());
   }
-  for (const files::Address& address : addresses) {
+  std::map<std::string, size_t> items;  // which of data_files has found a file first
+  for (size_t item = 0; item < addresses.size(); ++item) {
+    const files::Address& address = addresses[item];
     ARROW_ASSIGN_OR_RAISE(const auto names, storage->NamesOf(address));
     ARROW_ASSIGN_OR_RAISE(const files::FileSystem* files, storage->FileSystemOf(address.given()));
     ARROW_ASSIGN_OR_RAISE(std::vector<files::Listing> listings, files->ListNames(names, IsWanted));
     for (size_t i = 0; i < listings.size(); ++i) {
       files::Listing& listing = listings[i];
+      if (listing.by == files::ListedBy::kFolder) {
+        ARROW_RETURN_NOT_OK(CheckSplits(names[i], listing));
+      }
       if (listing.by != files::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
       for (const files::ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);
       if (listing.files.empty()) return files->NothingFound(names[i]);
-      for (const files::ListedFile& file : listing.files)
+      for (const files::ListedFile& file : listing.files) {
         found.try_emplace(file.info.uri, file.info);
+        items.try_emplace(file.info.uri, item);
+      }
     }
   }
+  LeaveOutTwins(items, &found);
   for (auto& [uri, info] : found) {
     info.storage = storage;
     out.files.push_back(std::move(info));

@@ -22,11 +22,15 @@ struct DataFiles {
 /// A path of a file is that file, whatever its name. A folder is all files below it whose names
 /// tell a known format. Braces are several names: `{000..127}`, `{a,b}`. In a pattern `*`, `?` and
 /// `[...]` match within a name and `**` any number of folders. Patterns and folders leave out:
-/// - names that start with "_" or ".", and "metadata.json": they are never data;
+/// - names that start with "_" or ".", folders too, and "metadata.json": they are never data;
 /// - config.json, dataset_info.json, state.json, dataset_dict.json, tokenizer*.json,
 ///   special_tokens_map.json and README.md beside shards of another format, as model folders and
 ///   `datasets.save_to_disk` have them;
 /// - cache-*.arrow in a folder of `save_to_disk`, where `map` and `filter` leave their results.
+///
+/// A file that two of `data_files` name in their own ways (by a relative and an absolute path, by a
+/// link) is listed once, under the name that was found first. The folder of a saved DatasetDict is
+/// Invalid, naming its splits.
 ///
 /// `storage` reaches files on other machines, and says what they are called: without what is secret
 /// in an address. What matches nothing is an IOError (ENOENT) with the folder that was searched and

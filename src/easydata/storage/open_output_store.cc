@@ -4,17 +4,16 @@
 
 #include "easydata/outputs/local_output_store.h"
 #include "easydata/outputs/object_output_store.h"
+#include "easydata/storage/user_path.h"
 
 namespace easydata::storage {
 
 Result<std::unique_ptr<outputs::OutputStore>> OpenOutputStore(
     const std::string& folder, const std::shared_ptr<const Storage>& storage) {
   ARROW_ASSIGN_OR_RAISE(const files::Address address, files::Address::Parse(folder));
-  if (folder.find("://") == std::string::npos)
-    return std::make_unique<outputs::LocalOutputStore>(folder);
-  if (SchemeOf(address.given()).empty()) {
-    return Status::NotImplemented("cannot write to ", address,
-                                  ": a folder of this machine is named by its path");
+  if (SchemeOf(folder).empty()) {
+    ARROW_ASSIGN_OR_RAISE(std::string path, UserPath(folder));
+    return std::make_unique<outputs::LocalOutputStore>(std::move(path));
   }
   const std::shared_ptr<const Storage>& reached = storage ? storage : Storage::Default();
   ARROW_ASSIGN_OR_RAISE(const auto store, reached->ObjectStoreOf(address.given()));

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "easydata/files/local_file_system.h"
-#include "easydata/http/url.h"
+#include "easydata/storage/user_path.h"
 #include "easydata/stores/foreign/foreign_file_system.h"
 #include "easydata/stores/gcs/gcs_store.h"
 #include "easydata/stores/object_file_system.h"
@@ -17,16 +17,6 @@ namespace {
 Storage::ForeignStores& ForeignStoresOfProcess() {
   static auto* const stores = new Storage::ForeignStores;
   return *stores;
-}
-
-/// The path of file:///path.
-Result<std::string> PathOf(const std::string& address) {
-  const std::string path =
-      http::PercentDecode(std::string_view(address).substr(address.find("://") + 3));
-  if (path.starts_with('/')) return path;
-  if (path.starts_with("localhost/")) return path.substr(9);
-  return Status::Invalid(address,
-                         " names no file of this machine: write file:///path, or the path");
 }
 
 }  // namespace
@@ -124,8 +114,7 @@ Result<std::string> Storage::NameOf(const files::Address& address) const {
   }
   const std::string& given = address.given();
   const size_t scheme = given.find("://");
-  if (scheme == std::string::npos) return given;
-  if (SchemeOf(given).empty()) return PathOf(given);
+  if (scheme == std::string::npos || SchemeOf(given).empty()) return UserPath(given);
   return SchemeOf(given) + given.substr(scheme);
 }
 

@@ -59,7 +59,7 @@ Result<Value> RowChats::MessagesIn(std::string_view field) const {
   ARROW_ASSIGN_OR_RAISE(const Value given, fields_->Get(field));
   const Value messages = AsMessages(AsList(given, arena_));
   if (messages.Is(ValueKind::kNone)) return given;
-  return Read(messages, field);
+  return ReadAnswered(messages, field);
 }
 
 Result<Value> RowChats::FindMessages(std::span<const std::string_view> fields,
@@ -112,6 +112,12 @@ Result<Value> RowChats::Read(const Value& value, std::string_view field) const {
                          "' holds text that is no JSON list of messages; expected messages (dicts "
                          "with role and content) or their JSON: ",
                          read.status().message());
+}
+
+Result<Value> RowChats::ReadAnswered(const Value& value, std::string_view field) const {
+  ARROW_ASSIGN_OR_RAISE(const Value messages, Read(value, field));
+  ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(messages, context_->roles, field));
+  return messages;
 }
 
 Value RowChats::Join(const Value& first, const Value& second) const {
@@ -171,7 +177,7 @@ Status RowChats::RenderAlone(const Value& messages, chat::RenderedChat* out) con
 }
 
 Status RowChats::RenderWhole(const Value& messages, chat::RenderedChat* out) const {
-  ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(messages, context_->roles));
+  ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(messages, context_->roles, "messages"));
   const chat::ChatRequest request = RequestOf(messages);
   ARROW_RETURN_NOT_OK(Render(request, out));
   if (lost_ != nullptr) return chat::FindLostTexts(request, *out, claims(), lost_);

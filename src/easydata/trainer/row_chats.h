@@ -40,6 +40,10 @@ class RowChats {
   /// The messages of a field, as templates see them.
   Result<jinja::Value> Read(const jinja::Value& value, std::string_view field) const;
 
+  /// The same of a field with answers to train on: Invalid (chat::IsEmptyAnswer) where one of them
+  /// says nothing.
+  Result<jinja::Value> ReadAnswered(const jinja::Value& value, std::string_view field) const;
+
   /// Messages as Read makes them, with the system message that the row has beside them before them.
   Result<jinja::Value> WithSystem(const jinja::Value& messages) const;
 

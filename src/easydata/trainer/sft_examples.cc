@@ -261,7 +261,7 @@ class SftDrafts : public ExampleDrafts {
   }
 
   Status ReadChat(const Row& row, const Value& value, std::string_view field) {
-    ARROW_ASSIGN_OR_RAISE(Value messages, row.chats.Read(value, field));
+    ARROW_ASSIGN_OR_RAISE(Value messages, row.chats.ReadAnswered(value, field));
     ARROW_ASSIGN_OR_RAISE(messages, row.chats.WithSystem(messages));
     if (!options_.expand_turns) return AddChat(row, messages, options_.train_on);
     bool any = false;
@@ -327,7 +327,7 @@ class SftDrafts : public ExampleDrafts {
     }
     ARROW_ASSIGN_OR_RAISE(asked, row.chats.Read(asked, "prompt"));
     ARROW_ASSIGN_OR_RAISE(asked, row.chats.WithSystem(asked));
-    ARROW_ASSIGN_OR_RAISE(said, row.chats.Read(said, "completion"));
+    ARROW_ASSIGN_OR_RAISE(said, row.chats.ReadAnswered(said, "completion"));
     const Value messages = row.chats.Join(asked, said);
     ARROW_RETURN_NOT_OK(row.chats.RenderWhole(messages, &rendered_));
     Explain(row, messages);

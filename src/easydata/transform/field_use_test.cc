@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "easydata/stream/plan.h"
+
 namespace easydata::transform {
 namespace {
 
@@ -63,6 +67,16 @@ TEST(FieldUseTest, RenamedFieldsAreReadByTheirOldNames) {
   EXPECT_EQ(Text(use.Needs(kWanted)), "x:text b:tokens");
   use.renamed = {{"b", "y"}};
   EXPECT_EQ(Text(use.Needs(kWanted)), "a:text");
+}
+
+TEST(FieldUseTest, WhatPlansDoNotNameIsAskedForToo) {
+  FieldUse use;
+  use.written = {"a"};
+  use.read = {"x"};
+  use.read_unnamed = {"y", "b"};
+  const Columns needs = use.Needs(kWanted);
+  EXPECT_EQ(Text(needs), "b x y");
+  EXPECT_EQ(DescribeColumns(*needs).dump(), R"({"b":"any","x":"any"})");
 }
 
 }  // namespace

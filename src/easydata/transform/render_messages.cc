@@ -189,6 +189,7 @@ class RenderMessages : public BatchOp {
                                            .own_roles = &options_.own_roles};
       ARROW_ASSIGN_OR_RAISE(Value read, ReadMessages(*row, options, worker));
       if (read.Is(jinja::ValueKind::kNone)) return false;
+      ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(read, options_.roles, options_.messages));
       ARROW_ASSIGN_OR_RAISE(Value system, chat::SystemBeside(*row, arena));
       if (!system.Is(jinja::ValueKind::kNone)) {
         options.field = chat::kSystemFields[0];
@@ -196,7 +197,6 @@ class RenderMessages : public BatchOp {
                               chat::ReadConversation(system, options, &worker->reader, arena));
         ARROW_ASSIGN_OR_RAISE(read, chat::WithSystem(system, read, arena));
       }
-      ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(read, options_.roles));
       request.messages = jinja::MarkMessages(read, chat::kSaidFields, arena);
       request.trace = true;
       ARROW_RETURN_NOT_OK(renderer_->Render(request, &worker->rendered));

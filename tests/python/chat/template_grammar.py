@@ -1066,6 +1066,77 @@ def random_template(rng: random.Random) -> str:
     return source
 
 
+# What prints a field of the message `m`, mostly whole.
+_SAYS = (
+    "{0}",
+    "{0}",
+    "{0} or ''",
+    "{0}|trim",
+    "'<' ~ {0} ~ '>'",
+    "({0} or '')|replace('zz', 'z')",
+    "({0} or '')|upper",
+    "({0} or '').split('</think>')[-1]|trim",
+    "{0} if {0} is string else ''",
+    "[{0}, '']|select|join(' ')",
+    "{{'a': {0}}}|tojson",
+    "say({0})",
+)
+_CALLS = (
+    "{% for call in m.tool_calls or [] %}{{ call.function.name ~ call.function.arguments|string }}"
+    "{% endfor %}",
+    "{% if m.tool_calls %}{% set call = m.tool_calls[0] %}{{ call.function.name }}"
+    "{{ call.function.arguments|tojson }}{% endif %}",
+    "{{ m.tool_calls|tojson if m.tool_calls else '' }}",
+    "{{ (m.tool_calls or [])|map(attribute='function')|list|tojson }}",
+    "{% for call in (m.tool_calls or [])[-1:] %}{{ call.function|tojson }}{% endfor %}",
+    "{% set held %}{% for call in m.tool_calls or [] %}{{ call.function.name }}"
+    "{{ call.function.arguments|tojson }}{% endfor %}{% endset %}{{ held|trim }}",
+    "",
+)
+_WHOSE = (
+    *(["{}"] * 6),
+    "{{% if loop.last %}}{}{{% endif %}}",
+    "{{% if m.role != 'tool' %}}{}{{% endif %}}",
+    "{{% if m.role == 'user' or m.role == 'assistant' %}}{}{{% endif %}}",
+    "{{% set held %}}{}{{% endset %}}{{{{ held }}}}",
+    "{{% set ns.held = ns.held ~ m.role %}}{}",
+)
+_SETTING = (
+    "{% set s, t, i, n, big, f, g, flag = 'a b', 'user', 1, 2, 3, 0.5, 1.5, true %}"
+    "{% set words, nums, mixed, d = ['a', 'b'], [1, 2], [1, 'x'], {'a': 1, 'content': 'y'} %}"
+    "{% set tree, nothing, maybe = {'a': {'b': 1}}, none, 'perhaps' %}"
+    "{% macro say(p) %}[{{ p }}]{% endmacro %}{% set ns = namespace(held='') %}"
+)
+
+
+def random_chat_template(rng: random.Random) -> str:
+    """A template of a loop over messages, which prints most of what they say, and other things."""
+    grammar = _Grammar(rng)
+    grammar.scopes.append({"m": "msg"})
+    grammar.loops = 1
+    says = [f"{{{{ {rng.choice(_SAYS).format('m.content')} }}}}", rng.choice(_CALLS)]
+    if rng.random() < 0.7:
+        thought = rng.choice(_SAYS).format("m.reasoning_content")
+        says.insert(0, f"{{% if m.reasoning_content %}}{{{{ {thought} }}}}{{% endif %}}")
+    body = ["<", "{{ m.role }}" if rng.random() < 0.6 else "", ">"]
+    for part in says:
+        if rng.random() < 0.3:
+            body.append(grammar.statement(1))
+        body.append(rng.choice(_WHOSE).format(part))
+    tools = rng.choice(
+        ("{{ tools|tojson if tools }}", "{% for t in tools or [] %}{{ t }}{% endfor %}")
+    )
+    parts = [
+        tools if rng.random() < 0.6 else "",
+        f"{{% for m in messages %}}{''.join(body)}\n{{% endfor %}}",
+    ]
+    if rng.random() < 0.2:
+        grammar.scopes.pop()
+        grammar.loops = 0
+        parts.insert(rng.randrange(3), grammar.statement(1))
+    return _SETTING + "".join(parts)
+
+
 def random_case(seed: int, draws: int) -> tuple[str, list[dict[str, Any]]]:
     """The template of a seed, and so many draws of its variables."""
     rng = random.Random(seed)

@@ -1,6 +1,8 @@
 """What the manual's pages find in the folder that they are run in."""
 
 import json
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,17 @@ def models(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dic
 def page(request: pytest.FixtureRequest, shared: Path, models: dict[str, Path]) -> list[Block]:
     """The blocks of the page that the test file is named after, in the folder of `models`."""
     return blocks(shared, request.module.__name__.removeprefix("test_page_"))
+
+
+@pytest.fixture(autouse=True)
+def _no_warning_of_a_claim(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """What the manual writes is sound: nothing of it is told to have no effect."""
+    yield
+    told = [
+        record.getMessage()
+        for record in caplog.get_records("call")
+        if record.name == "easydata" and record.levelno >= logging.WARNING
+    ]
+    known = ("pack.eos_token_id is not set", "AutoTokenizer would make", "documents were cut to")
+    known += ("documents are being cut to", "the weight schedule counts the steps of a loader")
+    assert [text for text in told if not any(each in text for each in known)] == []

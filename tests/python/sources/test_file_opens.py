@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from easydata.sources.files import FileSource
-from easydata.sources.sharded_source import first_rows
+from easydata.sources.first_rows import first_rows
 from programs import run_python
 
 from easydata import (

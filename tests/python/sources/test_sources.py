@@ -160,8 +160,8 @@ def test_file_addresses_are_paths(tmp_path: Path) -> None:
     assert expand_data_files(tmp_path.as_uri()) == [str(path)]
     with pytest.raises(ValueError, match="names no file of this machine: write file:///path"):
         expand_data_files("file://elsewhere/a.txt")
-    with pytest.raises(NotImplementedError, match="a folder of this machine is named by its path"):
-        save_dataset(source_of_path, tmp_path.as_uri() + "/out")
+    save_dataset(source_of_path, tmp_path.as_uri() + "/out")
+    assert list(create_source(DatasetConfig(f"{tmp_path}/out"))) == list(source_of_path)
 
 
 def test_a_folder_of_several_formats_is_an_error_that_names_them(tmp_path: Path) -> None:

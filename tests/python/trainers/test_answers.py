@@ -235,7 +235,11 @@ def test_options_of_the_other_layout_are_refused() -> None:
         ({"prompt": "a", "chosen": "b", "rejected": " "}, "field 'rejected' holds an answer that"),
         (
             {"prompt": [user("a")], "chosen": [assistant("b")], "rejected": [assistant("")]},
-            r"messages\[1\] \(role 'assistant'\) is an answer that says nothing",
+            r"^rejected\[0\] \(role 'assistant'\) is an answer that says nothing",
+        ),
+        (
+            {"chosen": [user("a"), assistant("")], "rejected": [user("a"), assistant("b")]},
+            r"^chosen\[1\] \(role 'assistant'\) is an answer that says nothing",
         ),
     ],
 )
@@ -249,6 +253,19 @@ def test_a_pair_of_which_nothing_can_be_learned_is_refused(
     skipping = kind(tokenizer(), None, empty_answers="skip")
     if "same" not in said:
         assert skipping(row) is None
+
+
+def test_an_empty_answer_is_named_by_its_field() -> None:
+    sft = SFTPreprocessTransform(tokenizer(), None)
+    kto = KTOPreprocessTransform(tokenizer(), None)
+    empty = [user("a"), assistant(" ")]
+    for transform, row, said in (
+        (sft, {"prompt": empty[:1], "completion": empty[1:]}, r"^completion\[0\] "),
+        (sft, {"conversations": empty}, r"^conversations\[1\] "),
+        (kto, {"prompt": empty[:1], "completion": empty[1:], "label": True}, r"^completion\[0\] "),
+    ):
+        with pytest.raises(ValueError, match=said):
+            transform(row)
 
 
 def test_an_empty_completion_is_refused() -> None:

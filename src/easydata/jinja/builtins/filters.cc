@@ -15,6 +15,13 @@
 namespace easydata::jinja::builtins {
 namespace {
 
+/// How long a value is. A template that prints how many tools there are knows of them.
+Value LengthValue(const Value& value) {
+  Value length = Value::Integer(LengthOf(value));
+  length.flags |= SourcesOf(value) & Value::kTools;
+  return length;
+}
+
 Value ToJson(Machine* machine, const Value& value, const Arguments& arguments) {
   arguments.Check("tojson", 4, "ensure_ascii indent separators sort_keys");
   JsonOptions options;
@@ -73,7 +80,7 @@ Value CallFilter(Machine* machine, int filter, const Value& value, const Argumen
     }
     case kLength:
       arguments.Check("length", 0, "");
-      return Value::Integer(LengthOf(value));
+      return LengthValue(value);
     case kString:
       arguments.Check("string", 0, "");
       return soft();
