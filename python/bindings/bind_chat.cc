@@ -284,8 +284,8 @@ BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
   const auto renderer = chat::NativeChatRenderer(plain->shared(), with_tools->shared(),
                                                  Unwrap(chat::ChatVariables::Read(variables)));
   step.make_natively = [options, renderer, called = step.called, name, text, keeps_rows,
-                        has_identity](const StreamPlan& upstream,
-                                      const Columns& wanted) -> Result<std::optional<StreamPlan>> {
+                        has_identity](const StreamPlan& upstream, const Columns& wanted,
+                                      const FindForms&) -> Result<std::optional<StreamPlan>> {
     if (!wanted.has_value()) return std::nullopt;
     transform::RenderMessagesOptions of_stream = options;
     for (const ColumnRequest& column : *wanted) of_stream.output.push_back(column.name);

@@ -88,8 +88,8 @@ BoundPlan RowsOfFiles(const PySource& source, nb::object report,
 
 BoundPlan RowsOfPython(nb::object open, nb::object shard_names, const std::string& type_name,
                        nb::object schema, nb::object description, const std::string& name,
-                       std::optional<int64_t> num_rows, const std::vector<const BoundPlan*>& inputs,
-                       const nb::kwargs& given) {
+                       std::optional<int64_t> num_rows, bool is_at_hand,
+                       const std::vector<const BoundPlan*>& inputs, const nb::kwargs& given) {
   Owned owned;
   PythonRowsOptions options(owned.Lend(std::move(open)), owned.Lend(std::move(shard_names)));
   if (!schema.is_none()) options.schema = Unwrap(ImportSchema(schema));
@@ -97,6 +97,7 @@ BoundPlan RowsOfPython(nb::object open, nb::object shard_names, const std::strin
   options.name = name;
   options.type_name = type_name;
   options.num_rows = num_rows;
+  options.is_at_hand = is_at_hand;
   options.inputs = PlansOf(inputs, &owned);
   options.order = OptionsFromPython<source::SourceShuffleOptions>(given);
   return {PythonRows(std::move(options)), std::move(owned)};
@@ -321,15 +322,18 @@ void BindPlan(nb::module_& m) {
       "open: collections.abc.Callable[..., collections.abc.Iterable[object]], shard_names: "
       "collections.abc.Callable[[], collections.abc.Iterable[str]], type_name: str, schema: object "
       "| None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = "
-      "None, inputs: collections.abc.Sequence[Plan] = []",
+      "None, is_at_hand: bool = False, inputs: collections.abc.Sequence[Plan] = []",
       "Plan");
-  m.def("python_rows", &RowsOfPython, nb::arg("open"), nb::arg("shard_names"), nb::arg("type_name"),
-        nb::arg("schema") = nb::none(), nb::arg("description") = nb::dict(), nb::arg("name") = "",
-        nb::arg("num_rows") = nb::none(), nb::arg("inputs") = std::vector<const BoundPlan*>(),
-        nb::arg("options"), nb::sig(python_rows_signature.c_str()),
-        "What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. "
-        "`num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are "
-        "made of. The options: the order that open(..., epoch=) gives them in.");
+  m.def(
+      "python_rows", &RowsOfPython, nb::arg("open"), nb::arg("shard_names"), nb::arg("type_name"),
+      nb::arg("schema") = nb::none(), nb::arg("description") = nb::dict(), nb::arg("name") = "",
+      nb::arg("num_rows") = nb::none(), nb::arg("is_at_hand") = false,
+      nb::arg("inputs") = std::vector<const BoundPlan*>(), nb::arg("options"),
+      nb::sig(python_rows_signature.c_str()),
+      "What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. "
+      "`num_rows`: of the only shard, any row of which is at hand. `is_at_hand`: whether many can "
+      "be looked at for next to nothing. `inputs`: what the rows are made of. The options: the "
+      "order that open(..., epoch=) gives them in.");
   static const std::string shuffled_rows_signature = SignatureOf(
       "shuffled_rows", ConfigTypeOf<source::SourceShuffleOptions>(), "input: Plan", "Plan");
   m.def(

@@ -157,12 +157,16 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
       step.fields.reads_only->push_back({field, ColumnKind::kAny, /*is_named=*/false});
     }
   }
-  step.make_natively =
-      [maker = maker.maker, context = maker.context, options, template_hash, refuses,
-       quarantine_path, columns = step.columns, tell = TellFromPython(std::move(report), &owned),
-       warn = ReportFromPython(std::move(warn), &owned)](
-          const StreamPlan& upstream, const Columns& output) -> Result<std::optional<StreamPlan>> {
-    StreamPlan plan = plan::ExamplePlan(upstream, maker, context, options, template_hash, tell);
+  step.make_natively = [maker = maker.maker, context = maker.context, options, template_hash,
+                        refuses, quarantine_path, columns = step.columns,
+                        tell = TellFromPython(std::move(report), &owned),
+                        warn = ReportFromPython(std::move(warn), &owned)](
+                           const StreamPlan& upstream, const Columns& output,
+                           const FindForms& find_forms) -> Result<std::optional<StreamPlan>> {
+    ARROW_ASSIGN_OR_RAISE(const trainer::RowForms forms, find_forms());
+    const auto own = maker->For(forms);
+    StreamPlan plan = plan::ExamplePlan(upstream, own == nullptr ? maker : own, context, options,
+                                        template_hash, tell);
     if (refuses) plan = TakeRefusedOut(std::move(plan), quarantine_path, warn);
     plan = plan::WithoutExamplesAnError(std::move(plan));
     if (!output.has_value()) return plan;
@@ -193,7 +197,9 @@ nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row) {
   batch.addresses = Addresses(shard, 0, 1);
   trainer::ExampleOpOptions options;
   options.errors_have_addresses = false;
-  const auto op = trainer::ExampleOp(maker.maker, maker.context, std::move(options));
+  const auto own = maker.maker->For(trainer::FormsOf(*batch.rows));
+  const auto op =
+      trainer::ExampleOp(own == nullptr ? maker.maker : own, maker.context, std::move(options));
   auto made = [&] {
     WithoutGil released;
     return op->Apply(std::move(batch));

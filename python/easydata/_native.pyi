@@ -370,9 +370,9 @@ class Plan:
 def file_rows(source: Source, report: Callable[[str], object] | None, columns: Sequence[str] | None, *, name: str = "", on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
     """Rows of files; of these columns, where they are named."""
 
-def python_rows(open: Callable[..., Iterable[object]], shard_names: Callable[[], Iterable[str]], type_name: str, schema: object | None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, inputs: Sequence[Plan] = [], *, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
+def python_rows(open: Callable[..., Iterable[object]], shard_names: Callable[[], Iterable[str]], type_name: str, schema: object | None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, is_at_hand: bool = False, inputs: Sequence[Plan] = [], *, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
     """
-    What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. `num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are made of. The options: the order that open(..., epoch=) gives them in.
+    What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. `num_rows`: of the only shard, any row of which is at hand. `is_at_hand`: whether many can be looked at for next to nothing. `inputs`: what the rows are made of. The options: the order that open(..., epoch=) gives them in.
     """
 
 def shuffled_rows(input: Plan, *, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:

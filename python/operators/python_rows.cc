@@ -53,12 +53,50 @@ class PythonRowsPlan : public plan::LogicalPlan {
   }
 
  protected:
+  Result<std::vector<std::vector<std::string>>> LookAtForms() const override {
+    if (options_.schema != nullptr) return LogicalPlan::LookAtForms();
+    const bool is_shuffled = options_.order.mode != source::SourceShuffle::kNone;
+    ARROW_ASSIGN_OR_RAISE(const auto shards, ShardNames());
+    const size_t most = options_.is_at_hand ? kLookedAt : 1;
+    std::vector<std::vector<std::string>> forms;
+    size_t looked_at = 0;
+    for (const std::string& shard : shards) {
+      if (looked_at == most) break;
+      using Forms = std::vector<std::vector<std::string>>;
+      ARROW_ASSIGN_OR_RAISE(
+          Forms of_shard, CallBorrowed<Forms>(options_.open, [&](const nb::object& open) {
+            const nb::object rows = is_shuffled ? open(shard, 0, /*epoch=*/0) : open(shard, 0);
+            return FormsOf(nb::iter(rows), most - looked_at);
+          }));
+      looked_at += of_shard.size();
+      std::move(of_shard.begin(), of_shard.end(), std::back_inserter(forms));
+    }
+    return forms;
+  }
+
   Result<std::shared_ptr<arrow::Schema>> Schema() const override {
     if (options_.schema != nullptr) return options_.schema;
     return source::JsonRowSchema(std::nullopt);
   }
 
  private:
+  /// Names of the fields of `most` rows at most that are not None.
+  static nb::list FormsOf(const nb::object& rows, size_t most) {
+    nb::list forms;
+    while (nb::len(forms) < most) {
+      const nb::object row = nb::steal(PyIter_Next(rows.ptr()));
+      if (!row.is_valid() && PyErr_Occurred()) throw nb::python_error();
+      if (!row.is_valid()) break;
+      nb::list names;
+      for (const nb::handle name : nb::list(row)) {
+        if (nb::isinstance<nb::str>(name) && !row[name].is_none()) names.append(name);
+      }
+      names.attr("sort")();
+      forms.append(names);
+    }
+    return forms;
+  }
+
   Result<StreamPlan> MakeStream(const plan::Request& request,
                                 const source::SourceShuffleOptions& order) const {
     auto source = std::make_shared<PythonSource>(options_.open);

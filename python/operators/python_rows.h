@@ -30,6 +30,8 @@ struct PythonRowsOptions {
   std::string type_name;
   /// Of the only shard, where it is known and `open` goes to any of them at once.
   std::optional<int64_t> num_rows;
+  /// Whether many rows can be looked at for next to nothing.
+  bool is_at_hand = false;
   /// What the rows are made of: a state knows the files of these.
   std::vector<plan::LogicalPlanPtr> inputs;
   /// The order that `open` gives them in, where it shuffles them itself; kNone: it does not.

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "easydata/json/json_column.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/transform/conform_columns.h"
 
@@ -90,16 +91,52 @@ class Chain {
     const TransformStep& step = *steps_[i];
     if (step.make_natively == nullptr || !called_.empty()) return false;
     if (!known_.has_value() && !step.gives_columns()) return false;
-    ARROW_ASSIGN_OR_RAISE(auto made, step.make_natively(stream_, needs_[i + 1]));
+    ARROW_ASSIGN_OR_RAISE(auto made,
+                          step.make_natively(stream_, needs_[i + 1], [&] { return FormsAt(i); }));
     if (!made.has_value()) return false;
     stream_ = std::move(*made);
     if (needs_[i + 1].has_value()) {
       known_ = ColumnNamesOf(needs_[i + 1]);
+    } else if (step.gives_columns()) {
+      ARROW_ASSIGN_OR_RAISE(const auto schema, stream_.schema());
+      known_ = schema->field_names();
     } else {
       ARROW_ASSIGN_OR_RAISE(known_, step.NamesAfter(known_.value_or(Names())));
     }
     typed_ = typed_ || step.gives_columns();
     return true;
+  }
+
+  /// The forms of the rows that step i is given: by their schema, else by the first rows. Nothing
+  /// is known of rows that a function makes, which is not called before its time.
+  Result<trainer::RowForms> FormsAt(size_t i) const {
+    ARROW_ASSIGN_OR_RAISE(const auto schema, stream_.schema());
+    const arrow::FieldVector& fields = schema->fields();
+    if (std::none_of(fields.begin(), fields.end(),
+                     [](const auto& field) { return json::IsJsonField(*field); })) {
+      return trainer::RowForms{{schema->field_names()}, /*is_all=*/true};
+    }
+    trainer::RowForms rows;
+    const auto keeps_names = [](const auto& step) { return step->test.has_value(); };
+    const auto is_known = [&](const auto& step) {
+      return step->op != nullptr || keeps_names(step);
+    };
+    if (!std::all_of(steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(i), is_known)) {
+      return rows;
+    }
+    ARROW_ASSIGN_OR_RAISE(rows.forms, root_.FirstForms());
+    for (size_t step = 0; step < i; ++step) {
+      if (keeps_names(steps_[step])) continue;
+      std::vector<Names> after;
+      for (const Names& names : rows.forms) {
+        // Rows that the step refuses are told of by their own error.
+        if (auto made = steps_[step]->NamesAfter(names); made.ok()) {
+          after.push_back(*std::move(made));
+        }
+      }
+      rows.forms = std::move(after);
+    }
+    return rows;
   }
 
   /// Whether the step's work on whole columns is what it does row by row.
@@ -201,7 +238,6 @@ class TransformedPlan : public plan::LogicalPlan {
 
 Result<std::vector<std::string>> TransformStep::NamesAfter(
     const std::vector<std::string>& names) const {
-  if (gives_columns()) return columns;
   if (op == nullptr) return names;
   arrow::FieldVector fields;
   for (const std::string& field : names) fields.push_back(arrow::field(field, arrow::utf8()));

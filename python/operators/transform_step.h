@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "easydata/plan/logical_plan.h"
+#include "easydata/trainer/example_maker.h"
 #include "easydata/transform/column_op.h"
 #include "easydata/transform/field_use.h"
 #include "operators/callable_op.h"
@@ -15,6 +16,9 @@
 #include "operators/python_error.h"
 
 namespace easydata {
+
+/// Finds out which fields the rows have that a step is given.
+using FindForms = std::function<Result<trainer::RowForms>()>;
 
 /// What a plan knows of one step of a chain of transforms.
 struct TransformStep {
@@ -37,8 +41,11 @@ struct TransformStep {
   std::shared_ptr<const nlohmann::json> op_options;
 
   /// The same work by a part of the engine, which gives the columns that are asked for; nothing
-  /// where it gives them only if they are named. Null: there is none.
-  std::function<Result<std::optional<StreamPlan>>(const StreamPlan&, const Columns&)> make_natively;
+  /// where it gives them only if they are named. It may ask for the forms of its rows. Null: there
+  /// is none.
+  std::function<Result<std::optional<StreamPlan>>(const StreamPlan&, const Columns&,
+                                                  const FindForms&)>
+      make_natively;
   /// Columns with types that always come of make_natively; empty: none do.
   std::vector<std::string> columns;
   /// An error where a stream's first row, which has these fields, shows that all are of no use.

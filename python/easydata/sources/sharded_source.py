@@ -257,6 +257,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
         return _native.python_rows(
             shard_names=self._list_shards,
             type_name=type(self).__name__,
+            is_at_hand=self._at_hand,
             inputs=inputs,
             **known,
         )

@@ -90,7 +90,11 @@ class _Examples(_Step):
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are made, and those that are kept."""
+        """The columns that are made of all rows, and those that are kept.
+
+        Streams have more where rows have more of their examples already: `labels` and masks of
+        rows that are tokenized, a `margin`.
+        """
         made = self._maker.columns
         return [*made, *(name for name in self._options.keep_columns if name not in made)]
 
@@ -417,7 +421,8 @@ class SFTPreprocessTransform(
     """Prepares chats, prompts with completions, and texts for supervised fine-tuning.
 
     A row is taken as a chat where it has messages, else as prompt and completion, else as text;
-    rows of all kinds may be mixed. Rows that have `input_ids` stay as they are.
+    rows of all kinds may be mixed. Rows that have `input_ids` stay as they are: their labels, masks
+    and length; other rows of a stream then have such columns, too.
 
     Columns: `input_ids` and `attention_mask` (int32 [tokens], or [max_length] with fixed shapes);
     with `mask_prompt` `completion_mask` and `assistant_masks` (1: trained on), of which a row's own
@@ -693,7 +698,7 @@ class RewardPreprocessTransform(
     """Prepares chosen and rejected answers, with their prompt if there is one, for a reward model.
 
     Columns: `input_ids_chosen`, `attention_mask_chosen`, and the same for rejected. Layout "trl":
-    `chosen_ids`, `rejected_ids`. A `margin` stays where `keep_columns` names it.
+    `chosen_ids`, `rejected_ids`. `margin`, as a float, where rows have it.
     """
 
     _options_type = _native.RewardOptions

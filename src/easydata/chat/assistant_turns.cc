@@ -118,7 +118,8 @@ Status FindAssistantTurns(const Value& messages, const RenderedChat& rendered, b
 }
 
 Result<bool> IsTrained(const Value& message) {
-  for (const std::string_view name : {"weight", "train"}) {
+  // OpenAI's and Mistral's, Axolotl's, LLaMA-Factory's, ms-swift's.
+  for (const std::string_view name : {"weight", "train", "loss_weight", "loss"}) {
     const Value* value = FindKey(message, name);
     if (value == nullptr || value->Is(ValueKind::kNone)) continue;
     bool is_trained = true;
@@ -131,8 +132,10 @@ Result<bool> IsTrained(const Value& message) {
                (value->as.number == 0.0 || value->as.number == 1.0)) {
       is_trained = value->as.number == 1.0;
     } else {
-      return Status::TypeError("a message's '", name,
-                               "' must be 0 or 1 (or false or true): whether it is trained on");
+      return Status::TypeError(
+          "a message's '", name,
+          "' must be 0 or 1 (or false or true): whether it is trained on. There are "
+          "no weights between");
     }
     if (!is_trained) return false;
   }

@@ -32,8 +32,8 @@ Status FindAssistantTurns(const jinja::Value& messages, const RenderedChat& rend
                           bool has_generation, const RoleMapping& roles,
                           std::vector<AssistantTurn>* turns);
 
-/// Whether a message is to be trained on: its `weight` and `train` are not 0 or false. TypeError
-/// where they are something else.
+/// Whether a message is to be trained on: its `weight`, `train`, `loss_weight` and `loss` are not 0
+/// or false. TypeError where they are something else.
 Result<bool> IsTrained(const jinja::Value& message);
 
 }  // namespace easydata::chat

@@ -61,6 +61,18 @@ struct MessagePath {
   }
 };
 
+/// The keys that an object has something under, for errors.
+std::string KeysOf(const Value& object) {
+  std::string has;
+  for (uint32_t i = 0; i < object.size; ++i) {
+    const auto& [key, item] = object.as.entries[i];
+    if (item.Is(ValueKind::kNone)) continue;
+    has.append(has.empty() ? "" : ", ");
+    has += key.IsString() ? "'" + std::string(key.Text()) + "'" : TypeOf(key);
+  }
+  return has.empty() ? "nothing" : has;
+}
+
 /// The text of a message's content, the field `of` it: a string, or a list of strings and text
 /// parts.
 Result<Value> ReadContent(const Value& content, const MessagePath& path, std::string_view of,
@@ -82,6 +94,7 @@ Result<Value> ReadContent(const Value& content, const MessagePath& path, std::st
     }
     const Value* type = FindKey(part, "type");
     const Value* text = FindKey(part, "text");
+    const Value* value = FindKey(part, "value");
     const bool is_text = type == nullptr || type->Is(ValueKind::kNone) ||
                          (type->IsString() && type->Text() == "text");
     if (!is_text) {
@@ -89,11 +102,20 @@ Result<Value> ReadContent(const Value& content, const MessagePath& path, std::st
                              type->IsString() ? type->Text() : std::string_view("?"),
                              "'; only text can be rendered: remove the others");
     }
-    if (text == nullptr || !text->IsString()) {
-      return Status::Invalid(where(), " is a part without text; only text can be rendered: remove ",
-                             "the others");
+    const bool has_text = text != nullptr && text->IsString();
+    const bool has_value = value != nullptr && value->IsString();
+    if (!has_text && !has_value) {
+      return Status::Invalid(
+          where(), " is a part without text: it has ", KeysOf(part),
+          "; expected text under 'text', or 'value'. Only text can be rendered: ",
+          "remove other parts");
     }
-    joined += text->Text();
+    if (has_text && has_value && text->Text() != value->Text()) {
+      return Status::Invalid(where(),
+                             " has one text under 'text' and another under 'value': leave ",
+                             "one of them out");
+    }
+    joined += has_text ? text->Text() : value->Text();
   }
   return Value::String(arena->Copy(joined));
 }
@@ -383,16 +405,9 @@ Result<Value> ReadMessage(const Value& given, const MessagePath& path,
     ARROW_ASSIGN_OR_RAISE(content, ReadContent(*value, path, ".value", arena));
     message.Set(Value::String("content"), content);
   } else if (!has_role) {
-    std::string has;
-    for (uint32_t i = 0; i < given.size; ++i) {
-      const auto& [key, item] = given.as.entries[i];
-      if (item.Is(ValueKind::kNone)) continue;
-      has.append(has.empty() ? "" : ", ");
-      has += key.IsString() ? "'" + std::string(key.Text()) + "'" : TypeOf(key);
-    }
     return Status::Invalid(path.Text(),
                            " names no role; expected role and content, or from and value; it has ",
-                           has.empty() ? "nothing" : has);
+                           KeysOf(given));
   }
   if (IsCallName(speaker) && content.IsString() && FindKey(given, "tool_calls") == nullptr) {
     // Of a role that the template itself has, the text stays.

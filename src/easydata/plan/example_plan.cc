@@ -98,7 +98,7 @@ StreamPlan ExamplePlan(const StreamPlan& upstream,
   described["chat_template"] = template_hash;
   auto node = MakeNode("examples", described, upstream);
   node->tokenizer = context->encoder->fingerprint();
-  node->facts.is_padded = maker->example_options().has_fixed_shapes();
+  node->facts.is_padded = maker->is_padded();
   auto op = trainer::ExampleOp(std::move(maker), std::move(context), std::move(options));
   return WithCutNotices(MapPlan(upstream, std::move(op), std::move(node)), std::move(on_cuts));
 }

@@ -5,10 +5,12 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "easydata/exec/thread_pool.h"
 #include "easydata/json/json_column.h"
 #include "easydata/json/python_json.h"
+#include "easydata/trainer/example_maker.h"
 
 namespace easydata::plan {
 
@@ -35,6 +37,32 @@ Result<std::optional<std::vector<std::string>>> LogicalPlan::FirstRowNames() con
     if (!batch.has_value()) return std::nullopt;
     if (batch->num_rows() > 0) return FieldsOfRow(*batch->rows, 0);
   }
+}
+
+Result<std::vector<std::vector<std::string>>> LogicalPlan::FirstForms() const {
+  std::lock_guard<std::mutex> lock(forms_mutex_);
+  if (!forms_.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(auto forms, LookAtForms());
+    std::sort(forms.begin(), forms.end());
+    forms.erase(std::unique(forms.begin(), forms.end()), forms.end());
+    forms_ = std::move(forms);
+  }
+  return *forms_;
+}
+
+Result<std::vector<std::vector<std::string>>> LogicalPlan::LookAtForms() const {
+  std::vector<std::vector<std::string>> forms;
+  ARROW_ASSIGN_OR_RAISE(const auto peeked, Peek(kLookedAt));
+  if (peeked.has_value()) {
+    for (const auto& batch : peeked->batches) {
+      trainer::RowForms of_batch = trainer::FormsOf(*batch);
+      std::move(of_batch.forms.begin(), of_batch.forms.end(), std::back_inserter(forms));
+    }
+    if (peeked->is_all || !forms.empty()) return forms;
+  }
+  ARROW_ASSIGN_OR_RAISE(auto names, FirstRowNames());
+  if (names.has_value()) forms.push_back(*std::move(names));
+  return forms;
 }
 
 Result<std::optional<source::FirstRows>> LogicalPlan::Peek(int64_t num_rows) const {

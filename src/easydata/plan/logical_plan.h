@@ -59,6 +59,11 @@ class LogicalPlan {
   /// thread where the plan knows how, and read again by the stream.
   virtual Result<std::optional<std::vector<std::string>>> FirstRowNames() const;
 
+  /// Names of the fields that the first rows have, each form of rows once: of as many rows as are
+  /// at hand at once, 1,000 at most, and of one where none is. They are looked for once; fields
+  /// that hold null are not named.
+  Result<std::vector<std::vector<std::string>>> FirstForms() const;
+
   /// The first rows up to one that cannot be read, on this thread; nothing where the plan must be
   /// read to know them.
   virtual Result<std::optional<source::FirstRows>> Peek(int64_t num_rows) const;
@@ -67,12 +72,20 @@ class LogicalPlan {
   virtual Result<std::vector<std::string>> FieldNames() const;
 
  protected:
+  /// So many rows are looked at to know the others by.
+  static constexpr int64_t kLookedAt = 1000;
+
+  /// What FirstForms() gives, perhaps some of it several times.
+  virtual Result<std::vector<std::vector<std::string>>> LookAtForms() const;
+
   /// The schema of all rows.
   virtual Result<std::shared_ptr<arrow::Schema>> Schema() const;
 
  private:
   mutable std::mutex mutex_;
   mutable std::optional<std::optional<std::vector<std::string>>> column_names_;
+  mutable std::mutex forms_mutex_;
+  mutable std::optional<std::vector<std::vector<std::string>>> forms_;
 };
 
 using LogicalPlanPtr = std::shared_ptr<const LogicalPlan>;

@@ -21,6 +21,11 @@ class ShuffledPlan : public LogicalPlan {
     return input_->FirstRowNames();
   }
 
+ protected:
+  Result<std::vector<std::vector<std::string>>> LookAtForms() const override {
+    return input_->FirstForms();
+  }
+
  private:
   const LogicalPlanPtr input_;
   const source::SourceShuffleOptions order_;

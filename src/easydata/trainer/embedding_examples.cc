@@ -20,6 +20,11 @@ struct EmbeddingMaker : ExampleMaker, std::enable_shared_from_this<EmbeddingMake
     if (options.negative_field.has_value()) names.push_back(*options.negative_field);
     return names;
   }
+  std::vector<std::string> unnamed_fields() const override {
+    std::vector<std::string> names;
+    for (const ExampleWriter::Column& column : columns()) names.push_back(column.name);
+    return names;
+  }
   std::vector<ExampleWriter::Column> columns() const override {
     std::vector<ExampleWriter::Column> made = {{"query_input_ids"},
                                                {"query_attention_mask"},
@@ -38,6 +43,7 @@ struct EmbeddingMaker : ExampleMaker, std::enable_shared_from_this<EmbeddingMake
   const std::shared_ptr<const ExampleContext> context;
   const EmbeddingOptions options;
   const std::vector<std::string> texts = fields();
+  const std::vector<ExampleWriter::Column> made = columns();
   const SpecialFrame frame;
 };
 
@@ -48,6 +54,12 @@ class EmbeddingDrafts : public ExampleDrafts {
 
   Status Read(const Row& row) override {
     Draft draft = {.row = row.number};
+    ARROW_ASSIGN_OR_RAISE(auto made, MadeColumns(row.fields, maker_->made[0].name, maker_->made));
+    if (made.has_value()) {
+      draft.made = *std::move(made);
+      drafts_.push_back(std::move(draft));
+      return Status::OK();
+    }
     for (const std::string& field : maker_->texts) {
       ARROW_ASSIGN_OR_RAISE(const Value value, row.fields.Get(field));
       ARROW_ASSIGN_OR_RAISE(const auto text, TextOf(value, field));
@@ -65,6 +77,11 @@ class EmbeddingDrafts : public ExampleDrafts {
     const auto tail =
         std::min<int64_t>(static_cast<int64_t>(maker_->frame.after.size()), options.max_length);
     for (const Draft& draft : drafts_) {
+      if (!draft.made.empty()) {
+        for (size_t i = 0; i < draft.made.size(); ++i) writer->Put(i, draft.made[i]);
+        writer->EndExample(draft.row);
+        continue;
+      }
       int64_t cut = 0;
       for (size_t i = 0; i < draft.pieces.size(); ++i) {
         const auto ids = pieces.ids(draft.pieces[i]);
@@ -89,6 +106,8 @@ class EmbeddingDrafts : public ExampleDrafts {
   struct Draft {
     int64_t row = 0;
     std::vector<int> pieces = {};
+    /// The columns of a row that has them already.
+    std::vector<std::vector<int32_t>> made = {};
   };
 
   const std::shared_ptr<const EmbeddingMaker> maker_;

@@ -6,11 +6,13 @@
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
 #include "easydata/jinja/render_error.h"
 #include "easydata/json/json_column.h"
+#include "easydata/json/python_json.h"
 #include "easydata/trainer/answers.h"
 
 namespace easydata::trainer {
@@ -23,6 +25,30 @@ Result<std::string_view> TextOf(const Value& value, std::string_view field) {
   return Status::TypeError("field '", field, "' holds ",
                            value.Is(ValueKind::kNone) ? "nothing" : "something else",
                            ", expected text or a list of messages (dicts with role and content)");
+}
+
+bool ExampleMaker::keeps(std::string_view column) const {
+  const auto& kept = example_options().keep_columns;
+  return kept.has_value() && std::find(kept->begin(), kept->end(), column) != kept->end();
+}
+
+Result<std::optional<std::vector<int32_t>>> MaskOf(const chat::RowFields& fields,
+                                                   std::string_view field, size_t num_tokens) {
+  ARROW_ASSIGN_OR_RAISE(const Value value, fields.Get(field));
+  std::optional<std::vector<int32_t>> mask;
+  const auto is_flag = [](const Value& each) { return each.Is(ValueKind::kBoolean); };
+  if (value.Is(ValueKind::kList) && value.size > 0 &&
+      std::all_of(value.as.items, value.as.items + value.size, is_flag)) {
+    mask.emplace();
+    for (uint32_t i = 0; i < value.size; ++i) mask->push_back(value.as.items[i].as.boolean ? 1 : 0);
+  } else {
+    ARROW_ASSIGN_OR_RAISE(mask, IdsOf(fields, field));
+  }
+  if (mask.has_value() && mask->size() != num_tokens) {
+    return Status::Invalid("field '", field, "' has ", mask->size(), " values for the ", num_tokens,
+                           " of input_ids");
+  }
+  return mask;
 }
 
 Result<std::optional<std::vector<int32_t>>> IdsOf(const chat::RowFields& fields,
@@ -52,7 +78,7 @@ Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
   if (begun.Is(ValueKind::kNone)) return std::nullopt;
   std::vector<std::vector<int32_t>> made;
   for (const ExampleWriter::Column& column : columns) {
-    if (column.kind == ExampleWriter::Kind::kFlag) {
+    if (column.kind != ExampleWriter::Kind::kTokens) {
       made.emplace_back();
       continue;
     }
@@ -92,7 +118,10 @@ Status LookAtRow(const ExampleMaker& maker, const ExampleContext& context,
   try {
     ARROW_RETURN_NOT_OK(fields.GoTo(0, &arena));
     ARROW_RETURN_NOT_OK(chats.GoTo(fields, &arena));
-    return maker.Start()->Read({0, fields, chats, pieces, look.explained});
+    const auto own = maker.For({{fields.Names()}});
+    return (own == nullptr ? maker : *own)
+        .Start()
+        ->Read({0, fields, chats, pieces, look.explained});
   } catch (const jinja::RenderError& error) {
     return Status::Invalid(error.message);
   }
@@ -113,12 +142,38 @@ Result<std::set<std::string>> FieldsRead(const ExampleMaker& maker, const Exampl
   std::set<std::string> read;
   const Status status = LookAtRow(maker, context, json_row, {.read = &read});
   if (IsPairWithoutPrompt(status) || status.IsCancelled() || status.IsOutOfMemory()) return status;
+  // A row of a schema has null where others have what they are tokenized to.
+  std::string kind;
+  std::vector<json::JsonMember> members;
+  json::JsonFault fault;
+  if (json::ReadPythonJson(json_row, &kind, &members, &fault)) {
+    std::vector<std::string> names;
+    for (const json::JsonMember& member : members) names.push_back(member.key);
+    const auto own = maker.For({{std::move(names)}});
+    if (own != nullptr) {
+      for (const ExampleWriter::Column& column : own->columns()) read.insert(column.name);
+    }
+  }
   if (!status.ok()) {
     // Of a row in error nobody knows what would have been read.
     const std::vector<std::string> looked_at[] = {maker.fields(), maker.unnamed_fields()};
     for (const auto& names : looked_at) read.insert(names.begin(), names.end());
   }
   return read;
+}
+
+RowForms FormsOf(const arrow::RecordBatch& rows) {
+  RowForms out;
+  jinja::Arena arena;
+  chat::ValueReader reader;
+  chat::RowFields fields(rows, &reader);
+  for (int64_t row = 0; row < rows.num_rows(); ++row) {
+    arena.Reset();
+    if (!fields.GoTo(row, &arena).ok()) continue;
+    std::vector<std::string> names = fields.Names();
+    if (out.forms.empty() || out.forms.back() != names) out.forms.push_back(std::move(names));
+  }
+  return out;
 }
 
 Status NothingToRead(const chat::RowFields& fields, const char* expected) {

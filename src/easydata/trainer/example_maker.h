@@ -54,6 +54,13 @@ class ExampleDrafts {
   virtual Status Write(const TextPieces& pieces, ExampleWriter* writer) const = 0;
 };
 
+/// Names of the fields that rows have: of each form of rows once.
+struct RowForms {
+  std::vector<std::vector<std::string>> forms = {};
+  /// Whether there are no others.
+  bool is_all = false;
+};
+
 /// Makes the examples of one kind of trainer. Thread-safe.
 class ExampleMaker {
  public:
@@ -72,6 +79,14 @@ class ExampleMaker {
   /// The options as JSON, for plans.
   virtual config::Json described() const = 0;
   virtual const ExampleOptions& example_options() const = 0;
+  /// Whether examples may be filled up to one length.
+  virtual bool is_padded() const { return example_options().has_fixed_shapes(); }
+  /// The same for rows of these forms: it makes a column of what they have already of their
+  /// examples, too. Null: no other than this one.
+  virtual std::shared_ptr<const ExampleMaker> For(const RowForms& rows) const { return nullptr; }
+
+  /// Whether a column is kept as rows have it.
+  bool keeps(std::string_view column) const;
 };
 
 // One maker for each kind of options.
@@ -104,11 +119,19 @@ Result<std::string_view> TextOf(const jinja::Value& value, std::string_view fiel
 Result<std::optional<std::vector<int32_t>>> IdsOf(const chat::RowFields& fields,
                                                   std::string_view field);
 
+/// The mask that a row has in a field, of so many tokens; nothing where it has none. TypeError
+/// where it has something else, Invalid where it has another length.
+Result<std::optional<std::vector<int32_t>>> MaskOf(const chat::RowFields& fields,
+                                                   std::string_view field, size_t num_tokens);
+
 /// The columns of tokens of a row that has them all already: one list for each of `columns`, empty
-/// for flags. Nothing where it has not even `first`; KeyError where it has that one, but not all.
+/// for others. Nothing where it has not even `first`; KeyError where it has that one, but not all.
 Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
     const chat::RowFields& fields, const std::string& first,
     const std::vector<ExampleWriter::Column>& columns);
+
+/// The forms of rows: names of fields that do not hold null. A row that cannot be read has none.
+RowForms FormsOf(const arrow::RecordBatch& rows);
 
 /// The texts that the examples of a row of JSON are made of. As ExampleDrafts::Read, but for what
 /// a template leaves out, which is in the result.

@@ -161,6 +161,41 @@ TEST(ExampleOpTest, AnErrorIsTheFirstRows) {
   EXPECT_EQ(made.addresses.At(2).row, 12);
 }
 
+TEST(ExampleOpTest, RowsOfTokensStayInColumnsOfTheirOwn) {
+  const auto context = Context();
+  SftOptions options;  // of fixed shapes
+  options.max_length = 2;
+  const auto maker = SftExamples(context, options).ValueOrDie();
+  const std::string given =
+      R"({"input_ids": [2, 3, 4], "attention_mask": [0, 1, 1], "labels": [-100, -100, 4]})";
+  EXPECT_EQ(maker->For(FormsOf(*Rows({Chat(1)}))), nullptr);
+  const RowForms forms = FormsOf(*Rows({Chat(1), given}));
+  ASSERT_EQ(forms.forms.size(), 2u);
+  const auto own = maker->For(forms);
+  ASSERT_NE(own, nullptr);
+  const Batch made = ExampleOp(own, context, {})->Apply(BatchOf({given, Chat(1)})).ValueOrDie();
+  const auto expected = [](const char* json) {
+    return arrow::json::ArrayFromJSONString(arrow::list(arrow::int32()), json)
+        .ValueOrDie()
+        ->ToString();
+  };
+  EXPECT_EQ(Column(made, "input_ids"), expected("[[2, 3, 4], [5, 7]]"));
+  EXPECT_EQ(Column(made, "attention_mask"), expected("[[0, 1, 1], [1, 1]]"));
+  EXPECT_EQ(Column(made, "labels"), expected("[[-100, -100, 4], [5, 7]]"));
+  // Where there is no column for them, they are not lost in silence.
+  EXPECT_THAT(ExampleOp(maker, context, {})->Apply(BatchOf({given})).status().ToString(),
+              ::testing::HasSubstr("a.jsonl row 10: the row is tokenized and has 'labels'"));
+}
+
+TEST(ExampleOpTest, OnlyRowsOfTokensAreNotFilledUp) {
+  const auto context = Context();
+  const auto maker = SftExamples(context, SftOptions()).ValueOrDie();
+  EXPECT_TRUE(maker->is_padded());
+  EXPECT_FALSE(maker->For({{{"input_ids", "labels"}}, /*is_all=*/true})->is_padded());
+  EXPECT_TRUE(maker->For({{{"input_ids", "labels"}}, /*is_all=*/false})->is_padded());
+  EXPECT_TRUE(maker->For({{{"input_ids", "text"}}, /*is_all=*/true})->is_padded());
+}
+
 TEST(ExampleOpTest, KeepsTheContract) {
   const auto context = Context();
   SftOptions options = Ragged();

@@ -48,6 +48,10 @@ void ExampleWriter::PutFlag(size_t column, bool value) {
   values_[column].flags.push_back(value ? 1 : 0);
 }
 
+void ExampleWriter::PutNumber(size_t column, double value) {
+  values_[column].numbers.push_back(value);
+}
+
 void ExampleWriter::Leave(int64_t row, const char* reason, int64_t tokens) {
   left_.push_back({row, reason, tokens});
 }
@@ -57,8 +61,14 @@ void ExampleWriter::Cut(int64_t row, int64_t tokens) {
 }
 
 std::shared_ptr<arrow::Field> ExampleWriter::FieldOf(const Column& column) {
-  return arrow::field(column.name,
-                      column.kind == Kind::kFlag ? arrow::boolean() : arrow::list(arrow::int32()));
+  switch (column.kind) {
+    case Kind::kFlag:
+      return arrow::field(column.name, arrow::boolean());
+    case Kind::kNumber:
+      return arrow::field(column.name, arrow::float64());
+    default:
+      return arrow::field(column.name, arrow::list(arrow::int32()));
+  }
 }
 
 Result<std::vector<std::shared_ptr<arrow::Array>>> ExampleWriter::Finish() {
@@ -69,6 +79,13 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> ExampleWriter::Finish() {
       arrow::BooleanBuilder flags;
       ARROW_RETURN_NOT_OK(flags.AppendValues(made.flags));
       ARROW_ASSIGN_OR_RAISE(auto array, flags.Finish());
+      arrays.push_back(std::move(array));
+      continue;
+    }
+    if (columns_[i].kind == Kind::kNumber) {
+      arrow::DoubleBuilder numbers;
+      ARROW_RETURN_NOT_OK(numbers.AppendValues(made.numbers));
+      ARROW_ASSIGN_OR_RAISE(auto array, numbers.Finish());
       arrays.push_back(std::move(array));
       continue;
     }

@@ -23,7 +23,7 @@ struct Filling {
 /// Collects the columns of the examples that are made of a batch of rows, and what became of rows.
 class ExampleWriter {
  public:
-  enum class Kind { kTokens, kFlag };
+  enum class Kind { kTokens, kFlag, kNumber };
   struct Column {
     std::string name;
     Kind kind = Kind::kTokens;
@@ -42,6 +42,7 @@ class ExampleWriter {
   /// Ones for `count` tokens, and zeros for what they are filled up with.
   void PutOnes(size_t column, int64_t count, const Filling& filling = {});
   void PutFlag(size_t column, bool value);
+  void PutNumber(size_t column, double value);
 
   /// Ends an example, of row `row`.
   void EndExample(int64_t row) { rows_.push_back(row); }
@@ -68,7 +69,7 @@ class ExampleWriter {
   const std::vector<Loss>& cut() const { return cut_; }
   const std::vector<Refused>& refused() const { return refused_; }
 
-  /// The columns as list<int32> and bool. CapacityError beyond 2^31 tokens.
+  /// The columns as list<int32>, bool and double. CapacityError beyond 2^31 tokens.
   Result<std::vector<std::shared_ptr<arrow::Array>>> Finish();
 
   static std::shared_ptr<arrow::Field> FieldOf(const Column& column);
@@ -78,6 +79,7 @@ class ExampleWriter {
     std::vector<int32_t> values;
     std::vector<int64_t> ends;
     std::vector<uint8_t> flags;
+    std::vector<double> numbers;
   };
 
   std::vector<Column> columns_;

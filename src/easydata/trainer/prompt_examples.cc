@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include "easydata/chat/row_conversation.h"
@@ -20,7 +21,11 @@ struct PromptMaker : ExampleMaker, std::enable_shared_from_this<PromptMaker> {
     return {"input_ids", "prompt",   "messages", "conversations",       "conversation",
             "chosen",    "rejected", "tools",    "chat_template_kwargs"};
   }
-  std::vector<std::string> unnamed_fields() const override { return OtherAnswerFields(); }
+  std::vector<std::string> unnamed_fields() const override {
+    std::vector<std::string> names = OtherAnswerFields();
+    names.emplace_back("attention_mask");
+    return names;
+  }
   std::vector<ExampleWriter::Column> columns() const override {
     return {{"input_ids"}, {"attention_mask"}};
   }
@@ -35,7 +40,9 @@ struct PromptMaker : ExampleMaker, std::enable_shared_from_this<PromptMaker> {
 struct PromptDraft {
   int64_t row = 0;
   int piece = -1;
+  // Of a row that has ids already.
   std::vector<int32_t> ids = {};
+  std::optional<std::vector<int32_t>> mask = {};
 };
 
 class PromptDrafts : public ExampleDrafts {
@@ -47,6 +54,7 @@ class PromptDrafts : public ExampleDrafts {
     ARROW_ASSIGN_OR_RAISE(auto ids, IdsOf(row.fields, "input_ids"));
     if (ids.has_value()) {
       draft.ids = *std::move(ids);
+      ARROW_ASSIGN_OR_RAISE(draft.mask, MaskOf(row.fields, "attention_mask", draft.ids.size()));
     } else {
       ARROW_ASSIGN_OR_RAISE(const std::string text, Prompt(row));
       draft.piece = row.pieces.Add(text, /*add_special_tokens=*/false, row.number);
@@ -61,8 +69,14 @@ class PromptDrafts : public ExampleDrafts {
     Filling filling = {.value = tokens.pad_id, .left = true};
     if (maker_->options.example.has_fixed_shapes()) filling.length = most.value_or(0);
     for (const PromptDraft& draft : drafts_) {
-      std::span<const int32_t> ids = draft.ids;
-      if (draft.piece >= 0) ids = pieces.ids(draft.piece);
+      if (draft.piece < 0) {
+        const std::vector<int32_t> ones(draft.ids.size(), 1);
+        writer->Put(0, draft.ids);
+        writer->Put(1, draft.mask.value_or(ones));
+        writer->EndExample(draft.row);
+        continue;
+      }
+      std::span<const int32_t> ids = pieces.ids(draft.piece);
       if (ids.empty() && tokens.empty_id.has_value()) ids = {&*tokens.empty_id, 1};
       if (most.has_value() && static_cast<int64_t>(ids.size()) > *most) {
         writer->Cut(draft.row, static_cast<int64_t>(ids.size()) - *most);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "easydata/config/descriptor.h"
@@ -10,20 +11,35 @@ namespace {
 using jinja::Value;
 using jinja::ValueKind;
 
+/// By how much the chosen answer is the better one.
+constexpr const char kMargin[] = "margin";
+
 struct RewardMaker : ExampleMaker, std::enable_shared_from_this<RewardMaker> {
   RewardMaker(std::shared_ptr<const ExampleContext> context, const RewardOptions& options,
-              SpecialFrame frame)
-      : context(std::move(context)), options(options), frame(std::move(frame)) {}
+              SpecialFrame frame, bool has_margins = false)
+      : context(std::move(context)),
+        options(options),
+        frame(std::move(frame)),
+        has_margins(has_margins) {}
 
   const char* name() const override { return "reward"; }
   std::vector<std::string> fields() const override {
     std::vector<std::string> names = {"prompt", "chosen", "rejected", "tools",
                                       "chat_template_kwargs"};
-    for (const ExampleWriter::Column& column : columns()) names.push_back(column.name);
+    for (const ExampleWriter::Column& column : made) names.push_back(column.name);
     return names;
   }
-  std::vector<std::string> unnamed_fields() const override { return OtherAnswerFields(); }
+  std::vector<std::string> unnamed_fields() const override {
+    std::vector<std::string> names = OtherAnswerFields();
+    names.emplace_back(kMargin);
+    return names;
+  }
   std::vector<ExampleWriter::Column> columns() const override {
+    std::vector<ExampleWriter::Column> all = made;
+    if (has_margins) all.push_back({kMargin, ExampleWriter::Kind::kNumber});
+    return all;
+  }
+  std::vector<ExampleWriter::Column> columns_of_tokens() const {
     if (options.example.is_trl()) return {{"chosen_ids"}, {"rejected_ids"}};
     return {{"input_ids_chosen"},
             {"attention_mask_chosen"},
@@ -33,17 +49,26 @@ struct RewardMaker : ExampleMaker, std::enable_shared_from_this<RewardMaker> {
   std::unique_ptr<ExampleDrafts> Start() const override;
   config::Json described() const override { return config::WriteConfig(options); }
   const ExampleOptions& example_options() const override { return options.example; }
+  std::shared_ptr<const ExampleMaker> For(const RowForms& rows) const override {
+    const bool is_there = std::any_of(rows.forms.begin(), rows.forms.end(), [](const auto& fields) {
+      return std::find(fields.begin(), fields.end(), kMargin) != fields.end();
+    });
+    if (!is_there || keeps(kMargin)) return nullptr;
+    return std::make_shared<RewardMaker>(context, options, frame, /*has_margins=*/true);
+  }
 
   const std::shared_ptr<const ExampleContext> context;
   const RewardOptions options;
-  const std::vector<ExampleWriter::Column> made = columns();
+  const std::vector<ExampleWriter::Column> made = columns_of_tokens();
   const SpecialFrame frame;
+  const bool has_margins;
 };
 
 struct RewardDraft {
   int64_t row = 0;
   bool is_framed = false;
   int pieces[2] = {-1, -1};
+  double margin = 0.0;
   std::vector<std::vector<int32_t>> made = {};
 };
 
@@ -54,6 +79,7 @@ class RewardDrafts : public ExampleDrafts {
   Status Read(const Row& row) override {
     RewardDraft draft = {.row = row.number};
     const bool is_trl = maker_->options.example.is_trl();
+    ARROW_ASSIGN_OR_RAISE(draft.margin, MarginOf(row.fields));
     ARROW_ASSIGN_OR_RAISE(auto made, MadeColumns(row.fields, maker_->made[0].name, maker_->made));
     if (made.has_value()) {
       draft.made = *std::move(made);
@@ -86,7 +112,7 @@ class RewardDrafts : public ExampleDrafts {
     for (const RewardDraft& draft : drafts_) {
       if (!draft.made.empty()) {
         for (size_t i = 0; i < draft.made.size(); ++i) writer->Put(i, draft.made[i]);
-        writer->EndExample(draft.row);
+        EndExample(draft, writer);
       } else if (is_trl) {
         WriteTrl(draft, pieces, writer);
       } else {
@@ -97,6 +123,31 @@ class RewardDrafts : public ExampleDrafts {
   }
 
  private:
+  /// The margin of a row; 0 where there is no column for it.
+  Result<double> MarginOf(const chat::RowFields& fields) const {
+    if (maker_->keeps(kMargin)) return 0.0;
+    ARROW_ASSIGN_OR_RAISE(const Value value, fields.Get(kMargin));
+    if (value.Is(ValueKind::kNone)) {
+      if (!maker_->has_margins) return 0.0;
+      return Status::KeyError(
+          "the row has no 'margin', which others have: give every row one (0 is none), or leave "
+          "the column out by drop_fields('margin')");
+    }
+    if (!maker_->has_margins) {
+      return Status::Invalid(
+          "the row has a 'margin', which none of the first rows has, so that there is no column "
+          "for it: give every row one (0 is none), or ask for it by keep_columns=['margin']");
+    }
+    if (value.Is(ValueKind::kInteger)) return static_cast<double>(value.as.integer);
+    if (value.Is(ValueKind::kFloat)) return value.as.number;
+    return Status::TypeError("field 'margin' must hold a number: by how much chosen is better");
+  }
+
+  void EndExample(const RewardDraft& draft, ExampleWriter* writer) const {
+    if (maker_->has_margins) writer->PutNumber(maker_->made.size(), draft.margin);
+    writer->EndExample(draft.row);
+  }
+
   /// The texts of both sides, the prompt before each; `is_text` where they are no chats, and
   /// `begun` then how many bytes of prompt.
   Status ReadPair(const Row& row, std::string* texts, bool* is_text, size_t* begun) {
@@ -155,7 +206,7 @@ class RewardDrafts : public ExampleDrafts {
     }
     writer->Put(0, chosen);
     writer->Put(1, rejected);
-    writer->EndExample(draft.row);
+    EndExample(draft, writer);
   }
 
   void WriteEasydel(const RewardDraft& draft, const TextPieces& pieces,
@@ -182,7 +233,7 @@ class RewardDrafts : public ExampleDrafts {
       writer->PutOnes(2 * side + 1, length, filling);
     }
     writer->Cut(draft.row, cut);
-    writer->EndExample(draft.row);
+    EndExample(draft, writer);
   }
 
   const std::shared_ptr<const RewardMaker> maker_;

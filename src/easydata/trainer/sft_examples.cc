@@ -15,6 +15,25 @@ using jinja::ValueKind;
 
 constexpr int32_t kIgnored = -100;
 
+// What a row has that is tokenized already.
+constexpr std::string_view kIds = "input_ids";
+constexpr std::string_view kAttentionMask = "attention_mask";
+constexpr std::string_view kCompletionMask = "completion_mask";
+constexpr std::string_view kAssistantMasks = "assistant_masks";
+constexpr std::string_view kLabels = "labels";
+constexpr std::string_view kGivenFields[] = {kIds, kAttentionMask, kCompletionMask, kAssistantMasks,
+                                             kLabels};
+
+bool Has(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What rows have that are tokenized already.
+struct GivenExamples {
+  std::vector<std::string> fields = {};  // of kGivenFields, in their order
+  bool is_all = false;                   // there are no other rows
+};
+
 /// Where a column stands among those that are made; -1: it is not made.
 struct SftColumns {
   std::vector<ExampleWriter::Column> all;
@@ -26,21 +45,22 @@ struct SftColumns {
 
 struct SftMaker : ExampleMaker, std::enable_shared_from_this<SftMaker> {
   SftMaker(std::shared_ptr<const ExampleContext> context, const SftOptions& options,
-           SpecialFrame frame)
-      : context(std::move(context)), options(options), frame(std::move(frame)) {
-    columns_made.all.push_back({"input_ids"});
-    const auto add = [&](const char* name) {
-      columns_made.all.push_back({name});
+           SpecialFrame frame, GivenExamples given = {})
+      : context(std::move(context)),
+        options(options),
+        frame(std::move(frame)),
+        given(std::move(given)) {
+    columns_made.all.push_back({std::string(kIds)});
+    const auto add_if = [&](bool is_made, std::string_view name) {
+      if (!is_made && !Has(this->given.fields, name)) return -1;
+      columns_made.all.push_back({std::string(name)});
       return static_cast<int>(columns_made.all.size()) - 1;
     };
-    if (!options.example.is_trl()) columns_made.attention_mask = add("attention_mask");
-    if (!options.example.is_trl() && masks_completions()) {
-      columns_made.completion_mask = add("completion_mask");
-    }
-    if (!options.example.is_trl() && masks_chats()) {
-      columns_made.assistant_masks = add("assistant_masks");
-    }
-    if (options.has_labels()) columns_made.labels = add("labels");
+    const bool has_masks = !options.example.is_trl();
+    columns_made.attention_mask = add_if(has_masks, kAttentionMask);
+    columns_made.completion_mask = add_if(has_masks && masks_completions(), kCompletionMask);
+    columns_made.assistant_masks = add_if(has_masks && masks_chats(), kAssistantMasks);
+    columns_made.labels = add_if(options.has_labels(), kLabels);
   }
 
   bool masks_chats() const { return options.mask_prompt || options.expand_turns; }
@@ -58,12 +78,31 @@ struct SftMaker : ExampleMaker, std::enable_shared_from_this<SftMaker> {
     return names;
   }
   std::vector<std::string> unnamed_fields() const override {
-    return chat::FieldsBeside(/*instructions=*/true);
+    std::vector<std::string> names = chat::FieldsBeside(/*instructions=*/true);
+    names.emplace_back(kAttentionMask);
+    return names;
   }
   std::vector<ExampleWriter::Column> columns() const override { return columns_made.all; }
   std::unique_ptr<ExampleDrafts> Start() const override;
-  config::Json described() const override { return config::WriteConfig(options); }
+  config::Json described() const override {
+    config::Json described = config::WriteConfig(options);
+    // Rows that stay have other lengths than those that are cut and filled up.
+    if (!given.fields.empty()) described["given"] = given.fields;
+    return described;
+  }
   const ExampleOptions& example_options() const override { return options.example; }
+  bool is_padded() const override { return !given.is_all && ExampleMaker::is_padded(); }
+  std::shared_ptr<const ExampleMaker> For(const RowForms& rows) const override;
+
+  /// Whether a row with these fields may be something else than an example that is tokenized.
+  bool may_be_text(const std::vector<std::string>& fields) const {
+    std::vector<std::string> names = chats;
+    for (const std::string_view name : {"prompt", "completion"}) names.emplace_back(name);
+    names.push_back(options.text_field);
+    for (std::string& name : chat::FieldsBeside(/*instructions=*/true)) names.push_back(name);
+    return !Has(fields, kIds) || std::any_of(names.begin(), names.end(),
+                                             [&](const auto& name) { return Has(fields, name); });
+  }
 
   std::vector<std::string> message_fields() const {
     std::vector<std::string> names = {options.messages_field};
@@ -76,6 +115,7 @@ struct SftMaker : ExampleMaker, std::enable_shared_from_this<SftMaker> {
   const std::shared_ptr<const ExampleContext> context;
   const SftOptions options;
   const SpecialFrame frame;
+  const GivenExamples given;
   const std::vector<std::string> chats = message_fields();
   SftColumns columns_made;
   mutable GenerationPrompts prompts;
@@ -91,7 +131,9 @@ struct SftDraft {
   bool is_chat_masked = false;
   std::vector<TrainedTurn> turns = {};
   // Of a row that has ids already.
+  bool is_given = false;
   std::vector<int32_t> ids = {};
+  std::optional<std::vector<int32_t>> attention_mask = {};
   std::optional<std::vector<int32_t>> labels = {};
   std::optional<std::vector<int32_t>> completion_mask = {};
   std::optional<std::vector<int32_t>> assistant_masks = {};
@@ -322,26 +364,43 @@ class SftDrafts : public ExampleDrafts {
   }
 
   Status KeepIds(const Row& row, std::vector<int32_t> ids) {
-    SftDraft draft = {.row = row.number};
-    draft.ids = std::move(ids);
-    ARROW_ASSIGN_OR_RAISE(draft.labels, IdsOf(row.fields, "labels"));
-    ARROW_ASSIGN_OR_RAISE(draft.completion_mask, IdsOf(row.fields, "completion_mask"));
-    ARROW_ASSIGN_OR_RAISE(draft.assistant_masks, IdsOf(row.fields, "assistant_masks"));
-    const auto check = [&](const std::optional<std::vector<int32_t>>& of, const char* name) {
-      if (!of.has_value() || of->size() == draft.ids.size()) return Status::OK();
-      return Status::Invalid("field '", name, "' has ", of->size(), " values for the ",
-                             draft.ids.size(), " of input_ids");
-    };
-    ARROW_RETURN_NOT_OK(check(draft.labels, "labels"));
-    ARROW_RETURN_NOT_OK(check(draft.completion_mask, "completion_mask"));
-    ARROW_RETURN_NOT_OK(check(draft.assistant_masks, "assistant_masks"));
+    SftDraft draft = {.row = row.number, .is_given = true, .ids = std::move(ids)};
+    const SftColumns& columns = maker_->columns_made;
+    const struct {
+      std::string_view field;
+      int column;
+      std::optional<std::vector<int32_t>>* values;
+    } given[] = {{kAttentionMask, columns.attention_mask, &draft.attention_mask},
+                 {kCompletionMask, columns.completion_mask, &draft.completion_mask},
+                 {kAssistantMasks, columns.assistant_masks, &draft.assistant_masks},
+                 {kLabels, columns.labels, &draft.labels}};
+    for (const auto& each : given) {
+      ARROW_ASSIGN_OR_RAISE(*each.values, MaskOf(row.fields, each.field, draft.ids.size()));
+      if (!each.values->has_value() || each.column >= 0 || maker_->keeps(each.field)) continue;
+      // Ones say no more than that there is no mask.
+      const bool says_something =
+          each.field == kLabels || std::any_of((*each.values)->begin(), (*each.values)->end(),
+                                               [](int32_t value) { return value != 1; });
+      if (says_something) return NoColumnFor(each.field);
+    }
     drafts_.push_back(std::move(draft));
     return Status::OK();
+  }
+
+  /// The error of a row that has what the first ones do not have.
+  static Status NoColumnFor(std::string_view field) {
+    return Status::Invalid(
+        "the row is tokenized and has '", field,
+        "', but the first rows do not tell that such rows come, so that there is no column for it: "
+        "ask for it by ",
+        field == kLabels ? std::string("labels=True")
+                         : "keep_columns=['" + std::string(field) + "']");
   }
 
   Status WriteExample(const SftDraft& draft, const TextPieces& pieces,
                       ExampleWriter* writer) const {
     std::vector<int32_t> ids = draft.ids;
+    const std::vector<int32_t> attention = draft.attention_mask.value_or(std::vector<int32_t>());
     std::vector<int32_t> completion;
     std::vector<int32_t> assistant;
     if (draft.whole >= 0) {
@@ -373,14 +432,17 @@ class SftDrafts : public ExampleDrafts {
     } else {
       labels = ids;
       for (size_t i = 0; i < ids.size(); ++i) {
-        const bool is_trained =
-            (completion.empty() || completion[i] != 0) && (assistant.empty() || assistant[i] != 0);
+        const bool is_trained = (completion.empty() || completion[i] != 0) &&
+                                (assistant.empty() || assistant[i] != 0) &&
+                                (attention.empty() || attention[i] != 0);
         if (!is_trained) labels[i] = kIgnored;
       }
     }
     const auto total = static_cast<int64_t>(ids.size());
-    const bool is_masked = !completion.empty() || !assistant.empty() || draft.labels.has_value();
-    if (options_.truncation && options_.max_length.has_value() && total > *options_.max_length) {
+    const bool is_masked =
+        !completion.empty() || !assistant.empty() || !attention.empty() || draft.labels.has_value();
+    if (!draft.is_given && options_.truncation && options_.max_length.has_value() &&
+        total > *options_.max_length) {
       const Kept kept = WhatStays(total, draft);
       for (std::vector<int32_t>* column : {&ids, &completion, &assistant, &labels}) {
         if (!column->empty()) *column = kept.Of(*column);
@@ -394,13 +456,12 @@ class SftDrafts : public ExampleDrafts {
       return Status::OK();
     }
     Filling filling = {.value = context_.tokens.pad_id, .left = context_.tokens.pad_left};
-    if (options_.example.has_fixed_shapes()) filling.length = options_.max_length.value_or(0);
+    if (!draft.is_given && options_.example.has_fixed_shapes()) {
+      filling.length = options_.max_length.value_or(0);
+    }
     const auto length = static_cast<int64_t>(ids.size());
     writer->Put(0, ids, filling);
     const SftColumns& columns = maker_->columns_made;
-    if (columns.attention_mask >= 0) {
-      writer->PutOnes(static_cast<size_t>(columns.attention_mask), length, filling);
-    }
     const auto put_mask = [&](int column, const std::vector<int32_t>& mask) {
       if (column < 0) return;
       if (mask.empty()) {
@@ -409,6 +470,7 @@ class SftDrafts : public ExampleDrafts {
         writer->Put(static_cast<size_t>(column), mask, {filling.length, 0, filling.left});
       }
     };
+    put_mask(columns.attention_mask, attention);
     put_mask(columns.completion_mask, completion);
     put_mask(columns.assistant_masks, assistant);
     if (columns.labels >= 0) {
@@ -458,6 +520,19 @@ class SftDrafts : public ExampleDrafts {
 
 std::unique_ptr<ExampleDrafts> SftMaker::Start() const {
   return std::make_unique<SftDrafts>(shared_from_this());
+}
+
+std::shared_ptr<const ExampleMaker> SftMaker::For(const RowForms& rows) const {
+  GivenExamples found = {.is_all = rows.is_all};
+  for (const std::string_view field : kGivenFields) {
+    const bool is_there =
+        std::any_of(rows.forms.begin(), rows.forms.end(),
+                    [&](const auto& fields) { return Has(fields, kIds) && Has(fields, field); });
+    if (is_there && (field == kIds || !keeps(field))) found.fields.emplace_back(field);
+  }
+  if (found.fields.empty()) return nullptr;
+  for (const auto& fields : rows.forms) found.is_all = found.is_all && !may_be_text(fields);
+  return std::make_shared<SftMaker>(context, options, frame, std::move(found));
 }
 
 }  // namespace

@@ -75,6 +75,18 @@ READ: dict[str, tuple[Any, list[dict[str, Any]]]] = {
         ],
         [user(content="Who?")],
     ),
+    "text parts with a value": (
+        [
+            user(
+                content=[
+                    {"type": "text", "value": "W"},
+                    {"value": "h", "text": None},
+                    {"type": "text", "text": "o?", "value": "o?"},
+                ]
+            )
+        ],
+        [user(content="Who?")],
+    ),
     "a tuple of parts": ([user(content=("b", UserDict({"text": "c"})))], [user(content="bc")]),
     "no parts": ([user(content=[])], [user(content="")]),
     "from and value": (
@@ -216,8 +228,20 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "a part of no text": (
         [user(content=[{"text": 5}])],
         ValueError,
-        "messages[0].content[0] is a part without text; only text can be rendered: remove the "
-        "others",
+        "messages[0].content[0] is a part without text: it has 'text'; expected text under "
+        "'text', or 'value'. Only text can be rendered: remove other parts",
+    ),
+    "a part with text under another key": (
+        [user(content=[{"type": "text", "content": "a", "text": None}])],
+        ValueError,
+        "messages[0].content[0] is a part without text: it has 'type', 'content'; expected text "
+        "under 'text', or 'value'. Only text can be rendered: remove other parts",
+    ),
+    "a part of two texts": (
+        [user(content=[{"type": "text", "text": "a", "value": "b"}])],
+        ValueError,
+        "messages[0].content[0] has one text under 'text' and another under 'value': leave one of "
+        "them out",
     ),
     "a part that is a number": (
         [user(content=["a", 5])],

@@ -230,7 +230,20 @@ def test_published_chats_are_right(name: str) -> None:
 
 
 @needs_shared
-def test_parts_without_text_are_refused() -> None:
+def test_parts_with_a_value_are_text() -> None:
+    """LLaMA-Factory's form, in which a message has a loss_weight, too."""
     path = SHARED / "data" / "text" / "chat" / "v1_sft_demo.jsonl"
-    with pytest.raises(ValueError, match=r"v1_sft_demo.jsonl row 0.*a part without text"):
-        list(easydata.JsonShardedSource(str(path)).transform(sft()))
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    plain = [
+        {
+            "messages": [
+                message(turn["role"], "".join(part["value"] for part in turn["content"]))
+                for turn in row["messages"]
+            ]
+        }
+        for row in rows
+    ]
+    transform = sft(mask_prompt=True)
+    made = list(easydata.JsonShardedSource(str(path)).transform(transform))
+    assert made == [example for row in plain for example in transform.examples(row)]
+    assert len(made) == len(rows)

@@ -122,6 +122,20 @@ def test_which_turns_are_trained() -> None:
         sft(mask_prompt=True)({"messages": weighted})
 
 
+@pytest.mark.parametrize("no", [0, 0.0, False])
+@pytest.mark.parametrize("key", ["weight", "train", "loss_weight", "loss"])
+def test_a_message_says_whether_it_is_trained(key: str, no: float) -> None:
+    weighted = chat(turns=3)
+    weighted[1][key] = no
+    weighted[3][key] = None
+    weighted[5][key] = 1 - no
+    made = sft(mask_prompt=True)({"messages": weighted})
+    assert trained(made) == "At 1 o'clock, as ever.<|im_end|>At 2 o'clock, as ever.<|im_end|>"
+    weighted[5][key] = 0.5
+    with pytest.raises(TypeError, match=f"'{key}' must be 0 or 1 .*no weights between"):
+        sft(mask_prompt=True)({"messages": weighted})
+
+
 def test_an_example_of_each_turn() -> None:
     made = list(sft(expand_turns=True)({"messages": chat(turns=3)}))
     assert [trained(each) for each in made] == [

@@ -497,7 +497,8 @@ def test_we_do_otherwise_where_trl_fails(
     transform = transform_of(kind, tokenizer, **given)
     made: Any
     try:
-        made = transform.examples(row)
+        # A mask that a row has stays beside the labels.
+        made = [columns_of(kind, each) for each in transform.examples(row)]
     except Exception as error:
         made = error
     assert outcome_is(theirs, trl_of(row), made, trl_of), trl_of(row)
