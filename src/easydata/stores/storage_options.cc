@@ -121,10 +121,11 @@ config::FieldList StorageOptions::Fields() {
       config::Field{"anonymous", &O::anonymous, "Ask without credentials."},
       config::Field{"key", &O::key, "Access key of S3; unset: the platform's own."},
       config::Field{"secret", &O::secret, "Secret key of S3."},
-      config::Field{"token", &O::token,
-                    "Session token of S3; access token of Google Cloud, or its credentials: the path "
-                    "of their file, or what it holds ({\"type\": \"service_account\", ...}); bearer "
-                    "token of a web server."},
+      config::Field{
+          "token", &O::token,
+          "Session token of S3; access token of Google Cloud, or its credentials: the path "
+          "of their file, or what it holds ({\"type\": \"service_account\", ...}); bearer "
+          "token of a web server."},
       config::Field{"profile", &O::profile,
                     "Profile in the files of the AWS command line; unset: AWS_PROFILE."},
       config::Field{"region", &O::region,
