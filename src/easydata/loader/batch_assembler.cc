@@ -197,6 +197,7 @@ Result<Assembled> BatchAssembler::Step(int64_t rows) {
       // A row of another rank that fits into no batch is an error here too: all stop at one step.
       ARROW_RETURN_NOT_OK(MeasureLengths(part, options_.padding, &lengths));
       ARROW_RETURN_NOT_OK(CheckNumbers(part, options_.padding, lengths));
+      ARROW_RETURN_NOT_OK(CheckTrained(part, options_.padding));
     }
     each_of_mine([&](const Batch& part, int64_t offset, int64_t count, int64_t) {
       TokenCounts of_mine;

@@ -368,6 +368,27 @@ Status CheckNumbers(const Batch& batch, const PadOptions& options, const ColumnL
   return Status::OK();
 }
 
+Status CheckTrained(const Batch& batch, const PadOptions& options) {
+  constexpr const char* kSaysWhatIsTrained[] = {"labels", "completion_mask", "assistant_masks"};
+  const auto ids = batch.rows->GetColumnByName("input_ids");
+  if (ids == nullptr) return Status::OK();
+  for (const char* name : kSaysWhatIsTrained) {
+    const auto column = batch.rows->GetColumnByName(name);
+    if (column == nullptr || column->null_count() == 0 || options.columns.contains(name)) continue;
+    for (int64_t row = 0; row < batch.num_rows(); ++row) {
+      if (!column->IsNull(row) || ids->IsNull(row)) continue;
+      const std::string message =
+          "the row has tokens and no '" + std::string(name) +
+          "', which rows beside it have: nothing of it would be trained; give all datasets the " +
+          "same columns (labels=True of their transforms, or drop_fields(['" + name +
+          "'])), or say what stands there: padding={'" + name + "': PadSpec(...)}";
+      return batch.addresses.size() > row ? RowError(batch.addresses.At(row), message)
+                                          : Status::Invalid(message);
+    }
+  }
+  return Status::OK();
+}
+
 Result<std::vector<LoaderColumn>> Collate(const Batch& batch, int64_t fill,
                                           const ColumnLengths& lengths, const PadOptions& options) {
   const Collator collator{batch, fill, lengths, options};

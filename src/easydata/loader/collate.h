@@ -64,6 +64,11 @@ Status MeasureLengths(const Batch& batch, const PadOptions& options, ColumnLengt
 /// cannot do without; `lengths` have been measured on these rows.
 Status CheckNumbers(const Batch& batch, const PadOptions& options, const ColumnLengths& lengths);
 
+/// Refuses rows of tokens without the labels or masks that rows beside them have, as a mix of
+/// datasets with other columns has them: they would be padded, and so nothing of them be trained.
+/// Columns that `options` names are meant.
+Status CheckTrained(const Batch& batch, const PadOptions& options);
+
 /// Makes dense columns of rows; copies nothing where all rows have one length and none is added.
 ///
 /// `fill` rows are added at the end: `attention_mask` 0, `labels` -100, tokens the pad value, other

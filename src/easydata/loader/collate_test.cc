@@ -4,6 +4,7 @@
 #include <arrow/json/from_string.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,6 +47,24 @@ std::vector<T> Values(const LoaderColumn& column) {
 }
 
 const auto kIds = arrow::list(arrow::int32());
+
+TEST(CollateTest, TokensWithoutTheLabelsOfOthersAreRefused) {
+  const auto batch_of = [&](const std::string& name, const std::string& values) {
+    Batch batch = BatchOf("input_ids", kIds, "[[1], [2], null]");
+    const Batch other = BatchOf(name, kIds, values);
+    batch.rows = batch.rows->AddColumn(1, name, other.rows->column(0)).ValueOrDie();
+    return batch;
+  };
+  for (const char* name : {"labels", "completion_mask", "assistant_masks"}) {
+    EXPECT_TRUE(CheckTrained(batch_of(name, "[[1], [], null]"), {}).ok());
+    const Status status = CheckTrained(batch_of(name, "[[1], null, null]"), {});
+    EXPECT_THAT(status.message(), ::testing::HasSubstr("no '" + std::string(name) + "'"));
+    PadOptions meant;
+    meant.columns[name] = {};
+    EXPECT_TRUE(CheckTrained(batch_of(name, "[[1], null, null]"), meant).ok());
+  }
+  EXPECT_TRUE(CheckTrained(batch_of("scores", "[[1], null, null]"), {}).ok());
+}
 
 TEST(CollateTest, EvenListsAreNotCopied) {
   Batch batch = BatchOf("input_ids", kIds, "[[9, 9, 9], [1, 2, 3], [4, 5, 6]]").Slice(1, 2);

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from chat_rows import Row, chat, tokenizer
+from chat_rows import Row, assistant, chat, tokenizer, user
 from easydata.trainers import (
     EmbeddingPreprocessTransform,
     GRPOPreprocessTransform,
@@ -18,7 +18,7 @@ from easydata.trainers import (
 )
 
 import easydata
-from easydata import DatasetConfig, create_source
+from easydata import AsyncDataLoader, DatasetConfig, MixedShardedSource, create_source
 
 # Longer than all that is made of texts here, and with a mask that is not all ones.
 LONG: Row = {
@@ -219,3 +219,22 @@ def test_margins_are_of_all_rows_and_numbers(tmp_path: Path) -> None:
         list(made.transform(transform))
     kept = RewardPreprocessTransform(tokenizer(), 16, keep_columns=["margin"])
     assert [row.get("margin") for row in made.transform(kept)] == [1.0, None]
+
+
+def test_a_mix_in_which_a_dataset_has_no_labels_is_an_error() -> None:
+    """Its rows would be filled up with -100: nothing of them would be trained, without a word."""
+    given = [{"input_ids": [5, 6, 7], "labels": [-100, 6, 7]}] * 8
+    chats = [{"messages": [user("a"), assistant("b")]}] * 8
+    plain = SFTPreprocessTransform(tokenizer(), 64, fixed_shapes=False)
+    labelled = SFTPreprocessTransform(tokenizer(), 64, fixed_shapes=False, labels=True)
+
+    def mixed(transform: Any) -> Any:
+        sources = {
+            "given": create_source(DatasetConfig(given)).transform(plain),
+            "chats": create_source(DatasetConfig(chats)).transform(transform),
+        }
+        return MixedShardedSource(sources, block_size=4, stop_strategy="first_exhausted")
+
+    with pytest.raises(ValueError, match="has tokens and no 'labels', which rows beside it have"):
+        list(AsyncDataLoader(mixed(plain), 4))
+    assert len(list(AsyncDataLoader(mixed(labelled), 4))) > 0
