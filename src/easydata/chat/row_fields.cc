@@ -17,7 +17,8 @@ RowFields::RowFields(const arrow::RecordBatch& rows, ValueReader* reader) : read
   for (int i = 0; i < rows.num_columns(); ++i) {
     const auto& field = rows.schema()->field(i);
     if (field->name() == json::kRowColumn) whole_ = rows.column(i).get();
-    columns_[field->name()] = {rows.column(i).get(), json::IsJsonField(*field)};
+    columns_.emplace_back(field->name(),
+                          FieldColumn{rows.column(i).get(), json::IsJsonField(*field)});
   }
 }
 
@@ -50,7 +51,9 @@ Result<Value> RowFields::LookAt(std::string_view name) const {
     const Value* found = jinja::FindKey(whole_row_, name);
     return found == nullptr ? Value::None() : *found;
   }
-  const auto column = columns_.find(std::string(name));
+  // There are few, and comparing lengths is faster than hashing.
+  const auto column = std::find_if(columns_.begin(), columns_.end(),
+                                   [&](const auto& each) { return each.first == name; });
   if (column == columns_.end()) return Value::None();
   auto value = reader_->ReadRow(*column->second.array, row_, column->second.is_json, arena_);
   if (value.ok()) return value;

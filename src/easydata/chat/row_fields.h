@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "easydata/base/status.h"
@@ -54,7 +54,8 @@ class RowFields : public FieldGetter {
 
   ValueReader* const reader_;
   const arrow::Array* whole_ = nullptr;  // rows as JSON
-  std::unordered_map<std::string, FieldColumn> columns_;
+  // Rows ask for names that most of them do not have.
+  std::vector<std::pair<std::string, FieldColumn>> columns_;
   int64_t row_ = 0;
   jinja::Arena* arena_ = nullptr;
   jinja::Value whole_row_ = jinja::Value::None();
