@@ -21,6 +21,7 @@
 #include "easydata/chat/claimed_messages.h"
 #include "easydata/chat/column_values.h"
 #include "easydata/chat/conversation.h"
+#include "easydata/chat/row_conversation.h"
 #include "easydata/jinja/python_text.h"
 #include "easydata/jinja/template.h"
 #include "easydata/json/json_columns.h"
@@ -122,7 +123,41 @@ void CheckMessages(const Value& messages, std::string_view input) {
     (void)IsAssistant(message, kRoles);
     (void)SaidOf(message);
   }
-  (void)CheckSaysSomething(messages, kRoles);
+  (void)CheckSaysSomething(messages, kRoles, "messages");
+}
+
+/// A row whose fields stand beside its conversation.
+class Beside : public FieldGetter {
+ public:
+  explicit Beside(const Value& row) : row_(row) {}
+  Result<Value> Get(std::string_view name) const override {
+    const Value* found = jinja::FindKey(row_, name);
+    return found == nullptr ? Value::None() : *found;
+  }
+
+ private:
+  const Value row_;
+};
+
+void CheckBeside(const Value& row, ValueReader* reader, jinja::Arena* arena,
+                 std::string_view input) {
+  const Beside fields(row);
+  CheckStatus(ToolsBeside(fields, reader, arena).status(), input);
+  CheckStatus(OptionsBeside(fields, reader, arena).status(), input);
+  const ConversationOptions options{.roles = &kRoles};
+  const auto system = SystemBeside(fields, arena);
+  CheckStatus(system.status(), input);
+  const auto instruction = AnsweredInstruction(fields, reader, arena);
+  CheckStatus(instruction.status(), input);
+  if (!instruction.ok() || instruction->Is(ValueKind::kNone)) return;
+  const auto messages = ReadConversation(*instruction, options, reader, arena);
+  if (!messages.ok()) Fail("an instruction is " + messages.status().ToString(), input);
+  CheckMessages(*messages, input);
+  if (!system.ok() || system->Is(ValueKind::kNone)) return;
+  const auto with_system = WithSystem(*system, *messages, arena);
+  if (!with_system.ok() || with_system->size != messages->size + 1) {
+    Fail("a system message is not before the others", input);
+  }
 }
 
 void Check(const uint8_t* data, size_t size) {
@@ -158,6 +193,7 @@ void Check(const uint8_t* data, size_t size) {
   }
   (void)AsMessages(*value, &reader, &arena);
   CheckStatus(ReadTools(*value, &reader, &arena).status(), text);
+  if (value->Is(ValueKind::kDict)) CheckBeside(*value, &reader, &arena, text);
   if (known.has_value() && known->is_array()) CheckColumn(*known, &reader, text);
 }
 
