@@ -88,6 +88,8 @@ _CONVERSATIONS = (
 def conversation_fuzz() -> Seeds:
     """Conversations in all forms, and those that templates are tested with."""
     chats = [json.dumps(chat) for chat in CHATS.values()]
+    chats += ['{"system": "s", "instruction": "i", "input": "x", "output": "o"}']
+    chats += ['{"query": "q", "response": "r", "history": [["a", "b"]], "tools": "[{}]"}']
     for at, text in enumerate((*_CONVERSATIONS, *chats)):
         for options in (0, 1):
             yield f"{at}-{options}", bytes([options]) + text.encode()
