@@ -210,7 +210,10 @@ def meant(state: Any) -> Any:
     # Of a packer, whose bins are used, too, rows of batches are in another place.
     of_batch = isinstance(made.get("used"), int)
     if of_batch and isinstance(upstream, dict) and set(upstream) == {"row", "shard"}:
-        made["upstream"] = {**upstream, "row": upstream["row"] + made["used"]}
+        # Of a source that begins again, its pass stands beside the row.
+        row, *passed = upstream["row"] if isinstance(upstream["row"], list) else [upstream["row"]]
+        row += made["used"]
+        made["upstream"] = {**upstream, "row": [row, *passed] if passed else row}
         made["used"] = 0
     return made
 
