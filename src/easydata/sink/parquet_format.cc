@@ -204,9 +204,28 @@ class ParquetFormat : public ShardFormat {
   const ParquetLists lists_;
 };
 
+/// The path of a field whose type has no fields, in a column; empty where there is none.
+std::string EmptyObjectIn(const arrow::Field& field, const std::string& path) {
+  if (field.type()->id() == arrow::Type::STRUCT && field.type()->num_fields() == 0) return path;
+  for (const auto& inner : field.type()->fields()) {
+    const bool is_key = field.type()->id() == arrow::Type::STRUCT;
+    std::string found = EmptyObjectIn(*inner, is_key ? path + "." + inner->name() : path);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
 Result<std::unique_ptr<ShardFormat>> MakeParquetFormat(std::shared_ptr<arrow::Schema> schema,
                                                        const std::string& compression,
                                                        const RecordOptions& /*records*/) {
+  for (const auto& field : schema->fields()) {
+    const std::string empty = EmptyObjectIn(*field, field->name());
+    if (empty.empty()) continue;
+    return Status::Invalid("'", empty, "' holds nothing but empty objects ({}), which Parquet ",
+                           "cannot store: leave column '", field->name(),
+                           "' out (columns=[...] with the others, or drop_fields()), or write ",
+                           "format=\"jsonl\" or \"arrow\"");
+  }
   auto properties = MakeProperties(*schema, compression);
   ARROW_ASSIGN_OR_RAISE(auto stream, arrow::io::BufferOutputStream::Create());
   ARROW_ASSIGN_OR_RAISE(auto file, WriteEmptyFile(*schema, properties, stream));

@@ -433,3 +433,21 @@ def test_all_kinds_of_numbers_in_jsonl(tmp_path: Path) -> None:
     assert repr([row["xs"] for row in rows]) == repr([[v, v] for v in values])
     again = list(JsonShardedSource(path).iter_shards())
     assert repr(again) == repr(rows)
+
+
+@pytest.mark.parametrize(("meta", "path"), [({}, "meta"), ({"a": [{"b": {}}]}, "meta.a.b")])
+def test_empty_objects_are_refused_by_their_path(meta: Any, path: str, tmp_path: Path) -> None:
+    """Parquet has no type for them; other formats do."""
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text((json.dumps({"text": "a", "meta": meta}) + "\n") * 3)
+    source = easydata.JsonShardedSource(rows)
+    expected = f"'{path}' holds nothing but empty objects.*leave column 'meta' out"
+    with pytest.raises(ValueError, match=expected):
+        easydata.save_dataset(source, tmp_path / "parquet")
+    for format in ("jsonl", "arrow"):
+        written = easydata.save_dataset(source, tmp_path / format, format=format)
+        assert (
+            list(easydata.create_source(easydata.DatasetConfig(written.output_paths)))
+            == [{"text": "a", "meta": meta}] * 3
+        )
+    easydata.save_dataset(source, tmp_path / "parquet", columns=["text"])
