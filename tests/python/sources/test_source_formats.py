@@ -171,8 +171,7 @@ def test_csv_equals_dict_reader(tmp_path: Path, delimiter: str) -> None:
     "content",
     [
         "a,b\n1,2\r\n3,4\r5,6",
-        'a,b\n"x"y,"z""z"\n""",""",\n\n\n"open, to the end\n1,2',
-        "a,b,a\n1,2,3\n4\n",
+        'a,b\n"x",y"z"\n""",""",\n\n\n"closed, at the end\n1,2"',
         'a\n\n x \n"\r"\n',
         'h"1,"h\n2"\nq"q,1\n',
         'a,b\n1,2,3\n4,5\n6\n7,8,"9,\n",,é\n',
@@ -185,6 +184,70 @@ def test_odd_csv_equals_dict_reader(tmp_path: Path, content: str) -> None:
     with path.open(newline="", encoding="utf-8") as file:
         expected = [dict(row) for row in csv.DictReader(file)]
     check(CsvShardedSource(path), expected)
+
+
+def test_csv_with_a_quote_that_nothing_closes(tmp_path: Path) -> None:
+    """All to the file's end would be one field, of nobody knows how many rows: on_error is no cure."""
+    path = tmp_path / "a.csv"
+    path.write_text('a,b\n1,"x\ny"\n\n2,"open\n3,z\n4,z\n')
+    with path.open(newline="") as file, pytest.raises(csv.Error):
+        list(csv.reader(file, strict=True))
+    for on_error in ("raise", "skip"):
+        for read in (iter, loaded_rows):
+            rows = read(CsvShardedSource(path, on_error=on_error))
+            assert next(rows) == {"a": "1", "b": "x\ny"}
+            with pytest.raises(
+                ValueError, match=r"a\.csv row 1: line 5: a quote is opened that no"
+            ):
+                next(rows)
+    with pytest.raises(ValueError, match=r"a\.csv.*a quote is opened that nothing closes"):
+        len(CsvShardedSource(path))
+    with pytest.raises(ValueError, match="row 1: line 5: a quote is opened"):  # the first is gone
+        list(CsvShardedSource(path).open_shard_at_row(str(path), 1))
+    path.write_text('\na,"b\n1,2\n')
+    with pytest.raises(ValueError, match=r"a\.csv: the header, line 2: a quote is opened"):
+        list(CsvShardedSource(path))
+
+
+def test_csv_with_text_behind_a_quote(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('a,b\n1,"x"\n2,"Hello" she said\n3,""x\n4,it is "z" here\n')
+    with path.open(newline="") as file, pytest.raises(csv.Error):
+        list(csv.reader(file, strict=True))
+    rows = iter(CsvShardedSource(path))
+    assert next(rows) == {"a": "1", "b": "x"}
+    with pytest.raises(ValueError, match=r"row 1: line 3: field 2 has text behind the quote that"):
+        next(rows)
+    good = [{"a": "1", "b": "x"}, {"a": "4", "b": 'it is "z" here'}]
+    assert list(CsvShardedSource(path, on_error="skip")) == good
+    aside = tmp_path / "aside.jsonl"
+    assert list(CsvShardedSource(path, on_error="quarantine", quarantine_path=aside)) == good
+    put = [json.loads(line) for line in aside.read_text().splitlines()]
+    assert [(row["row"], row["content"]) for row in put] == [
+        (1, '2,"Hello" she said'),
+        (2, '3,""x'),
+    ]
+    path.write_text('a,"b"c\n1,2\n')
+    with pytest.raises(ValueError, match=r"a\.csv: the header, line 1, is not sound: field 2 has"):
+        list(CsvShardedSource(path))
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("text,n,text", r'names two columns "text" \(columns 1 and 3\)'),
+        ('n,"n"', r'names two columns "n" \(columns 1 and 2\)'),
+        ("n,,", r"has two columns without a name \(columns 2 and 3\)"),
+    ],
+)
+def test_csv_with_a_name_twice(tmp_path: Path, header: str, message: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"\n{header}\n1,2,3\n")
+    for on_error in ("raise", "skip"):
+        source = CsvShardedSource(path, on_error=on_error)
+        for read in (list, loaded_rows, len):
+            with pytest.raises(ValueError, match=rf"a\.csv: the header, line 2, {message}"):
+                list([read(source)][0])  # type: ignore[call-overload]
 
 
 def test_csv_record_with_too_many_fields_names_its_line(tmp_path: Path) -> None:
