@@ -56,6 +56,47 @@ def _lz4(data: bytes) -> bytes:
     return pa.Codec("lz4").compress(data, asbytes=True)
 
 
+def zstd_frame(data: bytes, window: int = 0, dictionary: int | None = None) -> bytes:
+    """A frame of zstd that stores up to 128 KiB as they are, by RFC 8878.
+
+    Args:
+        data: Its content.
+        window: The byte that says how large a window the decoder needs.
+        dictionary: The number of the dictionary that it needs.
+    """
+    number = b"" if dictionary is None else dictionary.to_bytes(4, "little")
+    head = bytes([3 if number else 0, window]) + number
+    return b"\x28\xb5\x2f\xfd" + head + (len(data) << 3 | 1).to_bytes(3, "little") + data
+
+
+@pytest.mark.parametrize(("window", "says"), [(18 << 3, 256), (21 << 3, 2048), (17 << 3 | 1, 144)])
+def test_zstd_windows_that_are_too_large_are_named(tmp_path: Path, window: int, says: int) -> None:
+    path = tmp_path / "a.csv.zst"
+    row = b"text\nx\n"
+    path.write_bytes(zstd_frame(row, 17 << 3) + zstd_frame(b"y\n", 0))
+    assert list(CsvShardedSource(path)) == [{"text": "x"}, {"text": "y"}]
+    for content in (zstd_frame(row, window), zstd_frame(row) + zstd_frame(b"y\n", window)):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=rf"a window of {says} MiB") as error:
+            list(CsvShardedSource(path))
+        assert "a.csv.zst" in str(error.value)
+        assert "damaged" not in str(error.value)
+    # One that holds all it has as its window says how much that is by its content's size.
+    size = (says << 20).to_bytes(8, "little")
+    path.write_bytes(b"\x28\xb5\x2f\xfd\xe0" + size + b"\x31\0\0text\nx")
+    with pytest.raises(ValueError, match=rf"a window of {says} MiB"):
+        list(CsvShardedSource(path))
+
+
+def test_zstd_dictionaries_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.zst"
+    path.write_bytes(zstd_frame(b'{"text": "x"}\n', dictionary=7))
+    with pytest.raises(ValueError, match=r"needs dictionary 7, with which it was compressed") as e:
+        list(JsonShardedSource(path))
+    assert "a.jsonl.zst" in str(e.value)
+    assert "damaged" not in str(e.value)
+
+
 def test_json_lines_equal_json_loads(tmp_path: Path) -> None:
     rows = some_rows()
     (tmp_path / "a.jsonl").write_text("\n\n  \n".join(json.dumps(row) for row in rows))
