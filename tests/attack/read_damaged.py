@@ -147,7 +147,7 @@ def read_json(path: Path) -> Iterator[Row]:
 
 def read_csv(path: Path) -> Iterator[Row]:
     text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()
-    yield from csv.DictReader(io.StringIO(text, newline=""))
+    yield from csv.DictReader(io.StringIO(text, newline=""), strict=True)
 
 
 def read_text(path: Path) -> Iterator[Row]:

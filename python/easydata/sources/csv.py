@@ -20,6 +20,9 @@ class CsvShardedSource(FileSource):
     None. Of a record with more fields than the header, rows as dicts have the rest as a list under
     the key None; where it becomes columns (tokenizing, saving) it is an error of that row.
 
+    Quotes are read as with `strict=True`: text behind the one that closes a field makes a bad row,
+    one that nothing closes is an error of the file. So is a header that has a name twice.
+
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
         storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "easydata/base/status.h"
@@ -23,7 +24,8 @@ class MemberDecoder {
   Status Start();
 
   /// Decodes up to `size` bytes to `out`; how many there were, which may be none before the end.
-  /// IOError where the file is damaged or cut short.
+  /// IOError where the file is damaged or cut short, Invalid where it is a sound one that
+  /// needs more: a larger window, or a dictionary.
   Result<int64_t> Decode(int64_t size, uint8_t* out);
 
   /// Whether the file has no more.
@@ -36,12 +38,14 @@ class MemberDecoder {
 
  private:
   const bool is_gzip_;
+  const bool is_zstd_;
   const std::shared_ptr<arrow::io::RandomAccessFile> file_;
   const std::shared_ptr<arrow::util::Codec> codec_;  // the decompressor may refer to it
   std::shared_ptr<FileStream> stream_;
   std::shared_ptr<arrow::util::Decompressor> decompressor_;
   std::vector<uint8_t> input_;
   int64_t begin_ = 0, end_ = 0;
+  std::string head_;         // of a zstd frame: its header, for errors
   bool is_drained_ = false;  // the file has no more
   bool is_inside_ = false;   // a member was begun and not ended
   bool is_first_ = true;     // no member was ended

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
+#include "easydata/base/escaped_text.h"
 #include "easydata/files/compression.h"
 #include "easydata/json/python_json.h"
 #include "easydata/source/data_format.h"
@@ -28,17 +28,19 @@
 namespace easydata::source {
 namespace {
 
-/// The dialect of Python's csv module, "excel": fields may be quoted by '"', a quote inside is
-/// doubled, a quote that is not at a field's begin is a character like any other, and "\r",
-/// "\n" and "\r\n" end a record.
+/// The dialect of Python's csv module, "excel", strict: fields may be quoted by '"', a quote inside
+/// is doubled, nothing may stand behind the quote that closes a field, a quote that is not at a
+/// field's begin is a character like any other, and "\r", "\n" and "\r\n" end a record.
 
 bool IsLineEnd(char c) { return c == '\n' || c == '\r'; }
 
-/// Splits a record into fields; `scratch` keeps those that had to be unquoted.
-void SplitRecord(std::string_view record, char delimiter, std::vector<std::string_view>* fields,
-                 std::vector<std::string>* scratch) {
+/// Splits a record into fields; `scratch` keeps those that had to be unquoted. The number, from 1
+/// on, of the first field with text behind its closing quote, or 0.
+size_t SplitRecord(std::string_view record, char delimiter, std::vector<std::string_view>* fields,
+                   std::vector<std::string>* scratch) {
   fields->clear();
   size_t used = 0;
+  size_t unsound = 0;
   size_t i = 0;
   for (;;) {
     if (i < record.size() && record[i] == '"') {
@@ -56,9 +58,9 @@ void SplitRecord(std::string_view record, char delimiter, std::vector<std::strin
           i += 2;
           continue;
         }
-        ++i;  // the closing quote; what follows up to the delimiter is taken as it is
+        ++i;  // the closing quote
         const size_t end = std::min(record.find(delimiter, i), record.size());
-        text.append(record, i, end - i);
+        if (end > i && unsound == 0) unsound = fields->size() + 1;
         i = end;
         break;
       }
@@ -77,6 +79,12 @@ void SplitRecord(std::string_view record, char delimiter, std::vector<std::strin
   for (auto& field : *fields) {
     if (field.data() == nullptr) field = (*scratch)[used++];
   }
+  return unsound;
+}
+
+std::string TextBehindQuote(size_t field) {
+  return "field " + std::to_string(field) +
+         " has text behind the quote that closes it (a quote within quotes is written twice)";
 }
 
 class CsvCutter : public RecordCutter {
@@ -95,6 +103,12 @@ class CsvCutter : public RecordCutter {
       const int64_t next = EndOfRecord(i, &end);
       if (next < 0) {
         piece->broken = window_->broken();
+        if (piece->broken.ok() && has_open_quote_) {
+          piece->broken = Status::Invalid(
+              "a quote is opened that nothing closes before the file's end; close it, or write a "
+              "field that begins with a quote within quotes, and the quote twice");
+          piece->breaks_at_line = true;
+        }
         ended_ = true;
         break;
       }
@@ -158,7 +172,8 @@ class CsvCutter : public RecordCutter {
     for (;; ++i) {
       if (!Has(i)) {
         *end = i;
-        return window_->broken().ok() ? i : -1;
+        has_open_quote_ = quoted;
+        return window_->broken().ok() && !quoted ? i : -1;
       }
       const char c = window_->text()[i];
       if (quoted) {
@@ -186,6 +201,7 @@ class CsvCutter : public RecordCutter {
   int64_t newline_ = -1;  // what Newline() found last
   int64_t searched_ = 0;  // there is none between what it was asked for and this offset
   bool ended_ = false;
+  bool has_open_quote_ = false;  // up to the file's end
 };
 
 /// The first record of a file: its column names, and where the data begin.
@@ -197,10 +213,7 @@ struct Header {
 
   arrow::FieldVector Fields() const {
     arrow::FieldVector out;
-    std::unordered_set<std::string_view> seen;
-    for (const std::string& name : names) {
-      if (seen.insert(name).second) out.push_back(arrow::field(name, arrow::utf8()));
-    }
+    for (const std::string& name : names) out.push_back(arrow::field(name, arrow::utf8()));
     return out;
   }
 };
@@ -212,7 +225,6 @@ class CsvDecoder : public RecordDecoder {
         delimiter_(delimiter),
         on_error_(on_error),
         schema_(std::move(schema)) {
-    // The last of equal names counts, as in csv.DictReader.
     std::unordered_map<std::string_view, size_t> index_of;
     for (size_t i = 0; i < header_.names.size(); ++i) index_of[header_.names[i]] = i;
     for (const auto& field : schema_->fields()) {
@@ -239,12 +251,15 @@ class CsvDecoder : public RecordDecoder {
       const int64_t row = block.num_rows++;
       if (row < skip) continue;
       const std::string_view text = piece.Text(record);
-      SplitRecord(text, delimiter_, &fields, &scratch);
+      const size_t unsound = SplitRecord(text, delimiter_, &fields, &scratch);
       BadRow bad;
       if (!all_valid && !simdjson::validate_utf8(text.data(), text.size())) {
         bad.reason = "not UTF-8";
         bad.message = "not UTF-8 at byte " + std::to_string(json::FirstBadUtf8Byte(text) + 1) +
                       " of the record";
+      } else if (unsound > 0) {
+        bad.reason = "text behind a quote";
+        bad.message = TextBehindQuote(unsound);
       } else if (fields.size() > header_.names.size() && !keep_rest_) {
         bad.reason = "too many fields";
         bad.message = "the record has " + std::to_string(fields.size()) + " fields, the header " +
@@ -323,6 +338,23 @@ Result<std::unique_ptr<RecordCutter>> Cutter(const CsvFile& file, char delimiter
   return std::make_unique<CsvCutter>(std::move(window), delimiter);
 }
 
+constexpr size_t kShownOfName = 80;
+
+/// What is wrong with the names of columns of which two are one; "" where none are.
+std::string NameTwice(const std::vector<std::string_view>& names) {
+  std::unordered_map<std::string_view, size_t> seen;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto [first, is_new] = seen.emplace(names[i], i);
+    if (is_new) continue;
+    const std::string what =
+        names[i].empty() ? "has two columns without a name"
+                         : "names two columns \"" + EscapedText(names[i], kShownOfName) + "\"";
+    return what + " (columns " + std::to_string(first->second + 1) + " and " +
+           std::to_string(i + 1) + "): rows would hold one of them only; name each another way";
+  }
+  return "";
+}
+
 /// Finds the first record of a file, which gives `header`, and what comes after it.
 Status ReadHeader(const files::FileInfo& info, std::unique_ptr<TextWindow> window, char delimiter,
                   Header* header) {
@@ -334,20 +366,27 @@ Status ReadHeader(const files::FileInfo& info, std::unique_ptr<TextWindow> windo
     ARROW_ASSIGN_OR_RAISE(const bool more, cutter.Next(&piece));
     if (!more) return Status::OK();
     if (!piece.records.empty()) break;
+    header->lines += piece.num_lines();
+    if (piece.breaks_at_line) {
+      return piece.broken.WithMessage(info.uri, ": the header, line ", header->lines + 1, ": ",
+                                      piece.broken.message());
+    }
     ARROW_RETURN_NOT_OK(piece.broken);
     begin = piece.end;
-    header->lines += piece.num_lines();
   }
   const auto& record = piece.records[0];
   const std::string_view text = piece.Text(record);
-  if (!simdjson::validate_utf8(text.data(), text.size())) {
-    return Status::Invalid(info.uri, ": the header, line ",
-                           header->lines + RecordLines(piece).Before(record.begin) + 1,
-                           ", is not UTF-8");
-  }
+  const auto unsound = [&](const std::string& what) {
+    const int64_t line = header->lines + RecordLines(piece).Before(record.begin) + 1;
+    return Status::Invalid(info.uri, ": the header, line ", line, ", ", what);
+  };
+  if (!simdjson::validate_utf8(text.data(), text.size())) return unsound("is not UTF-8");
   std::vector<std::string_view> fields;
   std::vector<std::string> scratch;
-  SplitRecord(text, delimiter, &fields, &scratch);
+  const size_t field = SplitRecord(text, delimiter, &fields, &scratch);
+  if (field > 0) return unsound("is not sound: " + TextBehindQuote(field));
+  const std::string twice = NameTwice(fields);
+  if (!twice.empty()) return unsound(twice);
   header->names.assign(fields.begin(), fields.end());
   int64_t end = record.begin + record.size;
   if (end < piece.size && piece.text[end] == '\r') ++end;

@@ -214,7 +214,11 @@ class ReadOrderStage : public FailingStage {
     } else if (IsLost(done.block.broken)) {
       ARROW_RETURN_NOT_OK(LeaveShardOut(&done));
     } else if (!done.block.broken.ok()) {
-      pending_ = ShardError(done.block.broken, ref, row_ + done.block.num_rows);
+      Status error = done.block.broken;
+      if (done.block.breaks_at_line) {
+        error = error.WithMessage("line ", line_ + done.block.num_lines + 1, ": ", error.message());
+      }
+      pending_ = ShardError(error, ref, row_ + done.block.num_rows);
       stopped_at = done.block.num_rows;
     }
     ARROW_RETURN_NOT_OK(HandleBadRows(done.block, ref, &done.batch));

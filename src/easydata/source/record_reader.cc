@@ -67,7 +67,10 @@ class RecordReader : public ShardReader {
       const auto records = static_cast<int64_t>(held->records.size());
       ARROW_ASSIGN_OR_RAISE(auto block, decoder->DecodeFirst(records, *held, skip));
       block.num_lines = held->num_lines();
-      if (block.broken.ok()) block.broken = held->broken;
+      if (block.broken.ok()) {
+        block.broken = held->broken;
+        block.breaks_at_line = held->breaks_at_line;
+      }
       return block;
     };
     return task;

@@ -29,8 +29,9 @@ struct RecordPiece {
   /// Whether a "\r" without a "\n" after it ends a line, too.
   bool ends_lines_at_returns = false;
   std::vector<Record> records;
-  int64_t end = 0;  // offset of the piece's end in the (decompressed) file
-  Status broken;    // why there is nothing after this piece
+  int64_t end = 0;              // offset of the piece's end in the (decompressed) file
+  Status broken;                // why there is nothing after this piece
+  bool breaks_at_line = false;  // `broken` is about the line after it
 
   std::string_view Text(const Record& record) const {
     return {text.data() + record.begin, static_cast<size_t>(record.size)};

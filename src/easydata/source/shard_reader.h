@@ -60,6 +60,8 @@ struct DecodedBlock {
   std::optional<BadRow> stopped;
   /// Why the shard cannot be read further than this block.
   Status broken;
+  /// Text formats: `broken` is about the line after this block's, not about the file's bytes.
+  bool breaks_at_line = false;
 
   /// Takes all rows of a batch, the first `skip` left out.
   void SetRows(std::shared_ptr<arrow::RecordBatch> batch, int64_t skip);

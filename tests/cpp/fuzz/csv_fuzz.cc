@@ -11,8 +11,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "easydata/source/file_sources.h"
@@ -26,26 +28,33 @@ namespace {
 using fuzz::Fail;
 using fuzz::IsUtf8;
 using Record = std::vector<std::string>;
-using MaybeRecord = std::optional<Record>;  // none: not UTF-8
+using MaybeRecord = std::optional<Record>;  // none: not UTF-8, or text behind a closing quote
+
+struct Records {
+  std::vector<MaybeRecord> all;
+  bool ends_open = false;  // behind them a quote is opened that nothing closes
+};
 
 constexpr std::string_view kDelimiters = ",\t;| a";
 // Of the inputs whose byte 1 asks for a large file so many get one: it takes a hundred times
 // longer.
 constexpr size_t kLargeOneIn = 64;
 
-/// The states of Python's csv module (Modules/_csv.c), without its options.
-std::vector<MaybeRecord> ReadLiterally(std::string_view text, char delimiter) {
+/// The states of Python's csv module (Modules/_csv.c), strict, without its other options.
+Records ReadLiterally(std::string_view text, char delimiter) {
   enum class State { kRecordBegin, kFieldBegin, kField, kQuoted, kQuoteInQuoted };
   std::vector<MaybeRecord> records;
   Record fields;
   std::string field;
   State state = State::kRecordBegin;
   size_t begin = 0;
+  bool is_sound = true;
   const auto end_record = [&](size_t end) {
     fields.push_back(field);
     field.clear();
     const bool is_text = IsUtf8(text.substr(begin, end - begin));
-    records.push_back(is_text ? MaybeRecord(fields) : std::nullopt);
+    records.push_back(is_text && is_sound ? MaybeRecord(fields) : std::nullopt);
+    is_sound = true;
     fields.clear();
     state = State::kRecordBegin;
   };
@@ -75,12 +84,14 @@ std::vector<MaybeRecord> ReadLiterally(std::string_view text, char delimiter) {
     } else if (state == State::kFieldBegin && c == '"') {
       state = State::kQuoted;
     } else {
+      is_sound = is_sound && state != State::kQuoteInQuoted;
       field += c;
       state = State::kField;
     }
   }
-  if (state != State::kRecordBegin) end_record(text.size());
-  return records;
+  const bool ends_open = state == State::kQuoted;
+  if (state != State::kRecordBegin && !ends_open) end_record(text.size());
+  return {std::move(records), ends_open};
 }
 
 struct Case {
@@ -92,22 +103,15 @@ struct Case {
 
 void CheckRow(const arrow::RecordBatch& rows, int64_t i, const Record& header, const Record& fields,
               const Case& how, std::string_view text) {
-  std::vector<std::string> names;
-  for (const std::string& name : header) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  if (rows.num_columns() != static_cast<int>(names.size()) + (how.keeps_rest ? 1 : 0)) {
+  if (rows.num_columns() != static_cast<int>(header.size()) + (how.keeps_rest ? 1 : 0)) {
     Fail("other columns: " + rows.schema()->ToString(), text);
   }
-  for (size_t k = 0; k < names.size(); ++k) {
-    // The last of equal names counts.
-    const auto last = std::find(header.rbegin(), header.rend(), names[k]);
-    const auto at = static_cast<size_t>(header.rend() - last) - 1;
+  for (size_t k = 0; k < header.size(); ++k) {
     const auto& column = static_cast<const arrow::StringArray&>(*rows.column(static_cast<int>(k)));
-    if (rows.column_name(static_cast<int>(k)) != names[k]) Fail("another column's name", text);
-    if (column.IsNull(i) != (at >= fields.size())) Fail("a field is null or is not", text);
-    if (at < fields.size() && column.GetView(i) != fields[at]) {
-      Fail("another field: " + std::string(column.GetView(i)) + ", not " + fields[at], text);
+    if (rows.column_name(static_cast<int>(k)) != header[k]) Fail("another column's name", text);
+    if (column.IsNull(i) != (k >= fields.size())) Fail("a field is null or is not", text);
+    if (k < fields.size() && column.GetView(i) != fields[k]) {
+      Fail("another field: " + std::string(column.GetView(i)) + ", not " + fields[k], text);
     }
   }
   if (!how.keeps_rest) return;
@@ -125,15 +129,16 @@ void CheckRow(const arrow::RecordBatch& rows, int64_t i, const Record& header, c
 }
 
 void CheckRows(const fuzz::RowsRead& read, const Record& header,
-               const std::vector<MaybeRecord>& records, const Case& how, std::string_view text) {
+               const std::vector<MaybeRecord>& records, bool ends_open, const Case& how,
+               std::string_view text) {
   const auto is_good = [&](const MaybeRecord& record) {
     return record.has_value() && (how.keeps_rest || record->size() <= header.size());
   };
   const auto count = static_cast<int64_t>(records.size());
   const int64_t first = std::min(how.start_row, count);
   const auto bad = std::find_if_not(records.begin() + first, records.end(), is_good);
-  if (read.error.ok() != (how.skips || bad == records.end())) {
-    Fail("bad rows end in " + read.error.ToString(), text);
+  if (read.error.ok() != ((how.skips || bad == records.end()) && !ends_open)) {
+    Fail("bad rows, or an open quote, end in " + read.error.ToString(), text);
   }
   const int64_t end = how.skips ? count : bad - records.begin();
   int64_t row = first;
@@ -194,16 +199,19 @@ void Check(const uint8_t* data, size_t size) {
 
   std::string_view rest = text;
   if (!is_large && rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);
-  std::vector<MaybeRecord> records = ReadLiterally(rest, delimiter);
+  auto [records, ends_open] = ReadLiterally(rest, delimiter);
   Record header = {"a", "b"};
   if (is_large) {
     const size_t end = large.size() - text.size() - 1;
     records.insert(records.begin(), Record{large.substr(kHeader.size(), end - kHeader.size())});
+  } else if (records.empty() && ends_open) {
+    if (read.error.ok()) Fail("a header is taken that does not end", text);
+    return;
   } else if (records.empty()) {
     if (!read.error.ok() || !read.batches.empty()) Fail("an empty file has rows or errors", text);
     return;
   } else if (!records[0].has_value()) {
-    if (read.error.ok()) Fail("a header is taken that is not UTF-8", text);
+    if (read.error.ok()) Fail("a header is taken that is not sound", text);
     return;
   } else {
     header = *records[0];
@@ -214,16 +222,21 @@ void Check(const uint8_t* data, size_t size) {
     if (read.error.ok()) Fail("a header is taken that has a NUL", text);
     return;
   }
+  if (std::set<std::string>(header.begin(), header.end()).size() < header.size()) {
+    if (read.error.ok()) Fail("a header is taken that has a name twice", text);
+    return;
+  }
   source::ReadContext context;
   context.pool = pool;
   context.count_bytes = [](int64_t) {};
   const auto counted = (*made)->CountRows(0, context);
-  if (!counted.ok() || *counted != static_cast<int64_t>(records.size())) {
+  if (counted.ok() == ends_open) Fail("an open quote is counted, or is not there", text);
+  if (!ends_open && *counted != static_cast<int64_t>(records.size())) {
     Fail("another number of rows: " + std::to_string(counted.ValueOr(-1)) + ", not " +
              std::to_string(records.size()),
          text);
   }
-  CheckRows(read, header, records, how, text);
+  CheckRows(read, header, records, ends_open, how, text);
 }
 
 }  // namespace

@@ -100,6 +100,7 @@ _CSV = (
     b'\xef\xbb\xbfa,b\r\n"x""y","1\n2"\r\n\r\n,\r\n3',
     b"a,a,b\n1,2,3,4,5\n1\n",
     b'a,b\n"x"y,z\nx"y",z\n"",""\n"open,\n',
+    b'a,b\n"x"y,z\nx"y",z\n"",""\n""x,\n',
     b"a\tb\n1\t2\r3\t4",
     b'"a\nb",c\n"\xc3\xa9","\xff"\n1,2\n',
     b"\n\r\n\ra,b\n\n\n1,2\n" + b"x,yz\n" * 30,

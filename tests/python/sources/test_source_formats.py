@@ -56,6 +56,47 @@ def _lz4(data: bytes) -> bytes:
     return pa.Codec("lz4").compress(data, asbytes=True)
 
 
+def zstd_frame(data: bytes, window: int = 0, dictionary: int | None = None) -> bytes:
+    """A frame of zstd that stores up to 128 KiB as they are, by RFC 8878.
+
+    Args:
+        data: Its content.
+        window: The byte that says how large a window the decoder needs.
+        dictionary: The number of the dictionary that it needs.
+    """
+    number = b"" if dictionary is None else dictionary.to_bytes(4, "little")
+    head = bytes([3 if number else 0, window]) + number
+    return b"\x28\xb5\x2f\xfd" + head + (len(data) << 3 | 1).to_bytes(3, "little") + data
+
+
+@pytest.mark.parametrize(("window", "says"), [(18 << 3, 256), (21 << 3, 2048), (17 << 3 | 1, 144)])
+def test_zstd_windows_that_are_too_large_are_named(tmp_path: Path, window: int, says: int) -> None:
+    path = tmp_path / "a.csv.zst"
+    row = b"text\nx\n"
+    path.write_bytes(zstd_frame(row, 17 << 3) + zstd_frame(b"y\n", 0))
+    assert list(CsvShardedSource(path)) == [{"text": "x"}, {"text": "y"}]
+    for content in (zstd_frame(row, window), zstd_frame(row) + zstd_frame(b"y\n", window)):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=rf"a window of {says} MiB") as error:
+            list(CsvShardedSource(path))
+        assert "a.csv.zst" in str(error.value)
+        assert "damaged" not in str(error.value)
+    # One that holds all it has as its window says how much that is by its content's size.
+    size = (says << 20).to_bytes(8, "little")
+    path.write_bytes(b"\x28\xb5\x2f\xfd\xe0" + size + b"\x31\0\0text\nx")
+    with pytest.raises(ValueError, match=rf"a window of {says} MiB"):
+        list(CsvShardedSource(path))
+
+
+def test_zstd_dictionaries_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.zst"
+    path.write_bytes(zstd_frame(b'{"text": "x"}\n', dictionary=7))
+    with pytest.raises(ValueError, match=r"needs dictionary 7, with which it was compressed") as e:
+        list(JsonShardedSource(path))
+    assert "a.jsonl.zst" in str(e.value)
+    assert "damaged" not in str(e.value)
+
+
 def test_json_lines_equal_json_loads(tmp_path: Path) -> None:
     rows = some_rows()
     (tmp_path / "a.jsonl").write_text("\n\n  \n".join(json.dumps(row) for row in rows))
@@ -171,8 +212,7 @@ def test_csv_equals_dict_reader(tmp_path: Path, delimiter: str) -> None:
     "content",
     [
         "a,b\n1,2\r\n3,4\r5,6",
-        'a,b\n"x"y,"z""z"\n""",""",\n\n\n"open, to the end\n1,2',
-        "a,b,a\n1,2,3\n4\n",
+        'a,b\n"x",y"z"\n""",""",\n\n\n"closed, at the end\n1,2"',
         'a\n\n x \n"\r"\n',
         'h"1,"h\n2"\nq"q,1\n',
         'a,b\n1,2,3\n4,5\n6\n7,8,"9,\n",,é\n',
@@ -185,6 +225,70 @@ def test_odd_csv_equals_dict_reader(tmp_path: Path, content: str) -> None:
     with path.open(newline="", encoding="utf-8") as file:
         expected = [dict(row) for row in csv.DictReader(file)]
     check(CsvShardedSource(path), expected)
+
+
+def test_csv_with_a_quote_that_nothing_closes(tmp_path: Path) -> None:
+    """All to the file's end would be one field, of nobody knows how many rows: on_error is no cure."""
+    path = tmp_path / "a.csv"
+    path.write_text('a,b\n1,"x\ny"\n\n2,"open\n3,z\n4,z\n')
+    with path.open(newline="") as file, pytest.raises(csv.Error):
+        list(csv.reader(file, strict=True))
+    for on_error in ("raise", "skip"):
+        for read in (iter, loaded_rows):
+            rows = read(CsvShardedSource(path, on_error=on_error))
+            assert next(rows) == {"a": "1", "b": "x\ny"}
+            with pytest.raises(
+                ValueError, match=r"a\.csv row 1: line 5: a quote is opened that no"
+            ):
+                next(rows)
+    with pytest.raises(ValueError, match=r"a\.csv.*a quote is opened that nothing closes"):
+        len(CsvShardedSource(path))
+    with pytest.raises(ValueError, match="row 1: line 5: a quote is opened"):  # the first is gone
+        list(CsvShardedSource(path).open_shard_at_row(str(path), 1))
+    path.write_text('\na,"b\n1,2\n')
+    with pytest.raises(ValueError, match=r"a\.csv: the header, line 2: a quote is opened"):
+        list(CsvShardedSource(path))
+
+
+def test_csv_with_text_behind_a_quote(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('a,b\n1,"x"\n2,"Hello" she said\n3,""x\n4,it is "z" here\n')
+    with path.open(newline="") as file, pytest.raises(csv.Error):
+        list(csv.reader(file, strict=True))
+    rows = iter(CsvShardedSource(path))
+    assert next(rows) == {"a": "1", "b": "x"}
+    with pytest.raises(ValueError, match=r"row 1: line 3: field 2 has text behind the quote that"):
+        next(rows)
+    good = [{"a": "1", "b": "x"}, {"a": "4", "b": 'it is "z" here'}]
+    assert list(CsvShardedSource(path, on_error="skip")) == good
+    aside = tmp_path / "aside.jsonl"
+    assert list(CsvShardedSource(path, on_error="quarantine", quarantine_path=aside)) == good
+    put = [json.loads(line) for line in aside.read_text().splitlines()]
+    assert [(row["row"], row["content"]) for row in put] == [
+        (1, '2,"Hello" she said'),
+        (2, '3,""x'),
+    ]
+    path.write_text('a,"b"c\n1,2\n')
+    with pytest.raises(ValueError, match=r"a\.csv: the header, line 1, is not sound: field 2 has"):
+        list(CsvShardedSource(path))
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("text,n,text", r'names two columns "text" \(columns 1 and 3\)'),
+        ('n,"n"', r'names two columns "n" \(columns 1 and 2\)'),
+        ("n,,", r"has two columns without a name \(columns 2 and 3\)"),
+    ],
+)
+def test_csv_with_a_name_twice(tmp_path: Path, header: str, message: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"\n{header}\n1,2,3\n")
+    for on_error in ("raise", "skip"):
+        source = CsvShardedSource(path, on_error=on_error)
+        for read in (list, loaded_rows, len):
+            with pytest.raises(ValueError, match=rf"a\.csv: the header, line 2, {message}"):
+                list([read(source)][0])  # type: ignore[call-overload]
 
 
 def test_csv_record_with_too_many_fields_names_its_line(tmp_path: Path) -> None:
