@@ -22,10 +22,12 @@ from easydata.execution import parse_size
 from python_rows import Rows
 
 from easydata import (
+    DatasetConfig,
     JsonShardedSource,
     ParquetShardedSource,
     ParquetWriter,
     WriteStats,
+    create_source,
     create_writer,
     save_dataset,
     save_iterator,
@@ -440,14 +442,12 @@ def test_empty_objects_are_refused_by_their_path(meta: Any, path: str, tmp_path:
     """Parquet has no type for them; other formats do."""
     rows = tmp_path / "rows.jsonl"
     rows.write_text((json.dumps({"text": "a", "meta": meta}) + "\n") * 3)
-    source = easydata.JsonShardedSource(rows)
+    source = JsonShardedSource(rows)
     expected = f"'{path}' holds nothing but empty objects.*leave column 'meta' out"
     with pytest.raises(ValueError, match=expected):
-        easydata.save_dataset(source, tmp_path / "parquet")
-    for format in ("jsonl", "arrow"):
-        written = easydata.save_dataset(source, tmp_path / format, format=format)
-        assert (
-            list(easydata.create_source(easydata.DatasetConfig(written.output_paths)))
-            == [{"text": "a", "meta": meta}] * 3
-        )
-    easydata.save_dataset(source, tmp_path / "parquet", columns=["text"])
+        save_dataset(source, tmp_path / "parquet")
+    for kind in ("jsonl", "arrow"):
+        written = save_dataset(source, tmp_path / kind, format=kind)
+        rows_read = list(create_source(DatasetConfig(written.output_paths)))
+        assert rows_read == [{"text": "a", "meta": meta}] * 3
+    save_dataset(source, tmp_path / "parquet", columns=["text"])
