@@ -228,7 +228,7 @@ def test_odd_csv_equals_dict_reader(tmp_path: Path, content: str) -> None:
 
 
 def test_csv_with_a_quote_that_nothing_closes(tmp_path: Path) -> None:
-    """All to the file's end would be one field, of nobody knows how many rows: on_error is no cure."""
+    """All to the file's end would be one field, of any number of rows: on_error is no cure."""
     path = tmp_path / "a.csv"
     path.write_text('a,b\n1,"x\ny"\n\n2,"open\n3,z\n4,z\n')
     with path.open(newline="") as file, pytest.raises(csv.Error):
