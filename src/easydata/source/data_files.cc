@@ -72,14 +72,12 @@ Status CheckSplits(const std::string& folder, const files::Listing& listing) {
   if (std::none_of(listing.files.begin(), listing.files.end(), is_description)) {
     return Status::OK();
   }
-  std::set<std::string> splits;
+  std::set<std::string> splits;  // folders of data sets
   for (const files::ListedFile& file : listing.files) {
-    const std::string& uri = file.info.uri;
-    const size_t parent = uri.rfind('/');
-    if (parent == std::string::npos || FormatOfName(uri) != "arrow") continue;
-    const size_t above = uri.rfind('/', parent - 1);
-    splits.insert(uri.substr(above == std::string::npos ? 0 : above + 1,
-                             parent - (above == std::string::npos ? 0 : above + 1)));
+    std::string_view uri = file.info.uri;
+    if (NameOf(uri) != "state.json") continue;
+    uri.remove_suffix(std::string_view("/state.json").size());
+    splits.insert(NameOf(uri));
   }
   if (splits.empty()) return Status::OK();
   std::string known;

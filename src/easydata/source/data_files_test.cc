@@ -79,7 +79,11 @@ TEST_F(DataFilesTest, SavedDataSetsAreTheirShards) {
   Make({"dataset_dict.json", "train/state.json", "train/dataset_info.json",
         "train/data-00000-of-00001.arrow", "train/cache-0123456789abcdef.arrow", "test/state.json",
         "test/dataset_info.json", "test/data-00000-of-00001.arrow", "other/cache-1.arrow"});
-  const auto found = List("");
+  EXPECT_THAT(ListDataFiles({Path("")}).status().message(),
+              HasSubstr("is a DatasetDict that was saved to disk, with the splits test, train; "
+                        "name the folder of one: " +
+                        Path("test")));
+  const auto found = List("**");
   EXPECT_THAT(UrisOf(found.files),
               ElementsAre(Path("other/cache-1.arrow"), Path("test/data-00000-of-00001.arrow"),
                           Path("train/data-00000-of-00001.arrow")));
