@@ -17,6 +17,8 @@ RowFields::RowFields(const arrow::RecordBatch& rows, ValueReader* reader) : read
   for (int i = 0; i < rows.num_columns(); ++i) {
     const auto& field = rows.schema()->field(i);
     if (field->name() == json::kRowColumn) whole_ = rows.column(i).get();
+    // Of JSON every column is there that was asked for, and most hold nothing.
+    if (rows.column(i)->null_count() == rows.num_rows()) continue;
     columns_.emplace_back(field->name(),
                           FieldColumn{rows.column(i).get(), json::IsJsonField(*field)});
   }

@@ -313,8 +313,9 @@ Status ReadAnswers(const ExampleDrafts::Row& row, AnswerKind kind, AnswerTexts* 
     ARROW_ASSIGN_OR_RAISE(prompt, row.chats.Read(prompt, given.prompt_field));
     // Answers that are whole conversations have the prompt, too.
     for (Value& answer : answers) {
+      if (answer.size <= prompt.size) continue;
       ARROW_ASSIGN_OR_RAISE(const uint32_t shared, SharedMessages(prompt, answer));
-      if (shared == prompt.size && shared < answer.size) {
+      if (shared == prompt.size) {
         answer = RowChats::Slice(answer, shared, answer.size);
       }
     }
