@@ -154,9 +154,8 @@ void BindFiles(nb::module_& m) {
   m.def(
       "user_path", [](const std::string& given) { return Unwrap(storage::UserPath(given)); },
       nb::arg("path"),
-      "The path of this machine that a user has written: the home folder for ~, the path of "
-      "file://; "
-      "ValueError for variables of a shell.");
+      "The path of this machine that a user has written: in the home folder for ~, of file:/// the "
+      "path. ValueError for variables of a shell.");
   BindPlain<PyFile>(m, "File", "An open file, read at positions.")
       .def_prop_ro("size", [](const PyFile& self) { return self.size; })
       .def("read_at", &ReadAt, nb::arg("position"), nb::arg("size"),

@@ -133,7 +133,7 @@ def huggingface_tokenizer(tokenizer: object, json: bytes, truncate_left: bool = 
 
 def user_path(path: str) -> str:
     """
-    The path of this machine that a user has written: the home folder for ~, the path of file://; ValueError for variables of a shell.
+    The path of this machine that a user has written: in the home folder for ~, of file:/// the path. ValueError for variables of a shell.
     """
 
 class File:

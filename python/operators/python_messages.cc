@@ -231,21 +231,16 @@ nb::str RenderPythonConversation(const ConversationRendering& how, const nb::obj
   try {
     request.options = Unwrap(chat::OptionsBeside(fields, &messages, arena));
     const chat::HabitsOfRow habits = {how.habits.get(), request.tools, request.options};
-    chat::ConversationOptions options{.field = field,
-                                      .roles = how.has_roles ? &how.roles : nullptr,
-                                      .habits = &habits,
-                                      .own_roles = &how.own_roles,
-                                      .name_thoughts = false};
-    const Value given = Unwrap(field.empty() ? chat::AnsweredInstruction(fields, &messages, arena)
-                                             : fields.Get(field));
+    const chat::ConversationOptions options{.field = chat::NameOfConversation(field),
+                                            .roles = how.has_roles ? &how.roles : nullptr,
+                                            .habits = &habits,
+                                            .own_roles = &how.own_roles,
+                                            .name_thoughts = false};
+    const Value given = Unwrap(chat::ConversationIn(fields, field, &messages, arena));
     request.messages = Unwrap(chat::ReadConversation(given, options, &messages, arena));
-    Check(chat::CheckSaysSomething(request.messages, how.roles, field));
-    Value system = Unwrap(chat::SystemBeside(fields, arena));
-    if (!system.Is(ValueKind::kNone)) {
-      options.field = chat::kSystemFields[0];
-      system = Unwrap(chat::ReadConversation(system, options, &messages, arena));
-      request.messages = Unwrap(chat::WithSystem(system, request.messages, arena));
-    }
+    Check(chat::CheckSaysSomething(request.messages, how.roles, options.field));
+    request.messages =
+        Unwrap(chat::WithSystemBeside(fields, request.messages, options, &messages, arena));
     const nb::object made = render(messages.ListObject(request.messages), tools,
                                    messages.ObjectOf(request.options), false, true);
     chat::RenderedChat rendered;

@@ -134,6 +134,20 @@ Result<Value> WithSystem(const Value& system, const Value& messages, Arena* aren
   return JoinLists(system, messages, arena);
 }
 
+Result<Value> WithSystemBeside(const FieldGetter& row, const Value& messages,
+                               ConversationOptions options, ValueReader* reader, Arena* arena) {
+  ARROW_ASSIGN_OR_RAISE(const Value given, SystemBeside(row, arena));
+  if (given.Is(ValueKind::kNone)) return messages;
+  options.field = kSystemFields[0];
+  ARROW_ASSIGN_OR_RAISE(const Value system, ReadConversation(given, options, reader, arena));
+  return WithSystem(system, messages, arena);
+}
+
+Result<Value> ConversationIn(const FieldGetter& row, std::string_view field, ValueReader* reader,
+                             Arena* arena) {
+  return field.empty() ? AnsweredInstruction(row, reader, arena) : row.Get(field);
+}
+
 Result<Value> ToolsBeside(const FieldGetter& row, ValueReader* reader, Arena* arena) {
   ARROW_ASSIGN_OR_RAISE(const Value given, row.Get(kToolsField));
   return FieldOfJson(kToolsField, ReadTools(given, reader, arena));

@@ -32,6 +32,12 @@ Result<jinja::Value> SystemBeside(const FieldGetter& row, jinja::Arena* arena);
 Result<jinja::Value> WithSystem(const jinja::Value& system, const jinja::Value& messages,
                                 jinja::Arena* arena);
 
+/// Messages with the system message that their row has beside them, if any, before them: both
+/// functions above in one, with the options that the messages were read with.
+Result<jinja::Value> WithSystemBeside(const FieldGetter& row, const jinja::Value& messages,
+                                      ConversationOptions options, ValueReader* reader,
+                                      jinja::Arena* arena);
+
 /// The tools that a row describes (ReadTools); none where it has none.
 Result<jinja::Value> ToolsBeside(const FieldGetter& row, ValueReader* reader, jinja::Arena* arena);
 
@@ -59,6 +65,15 @@ Result<std::optional<jinja::Value>> InstructionOf(const FieldGetter& row, ValueR
 /// row lacks one of both.
 Result<jinja::Value> AnsweredInstruction(const FieldGetter& row, ValueReader* reader,
                                          jinja::Arena* arena);
+
+/// What a row has in the field of its conversation; of an empty name, its AnsweredInstruction.
+Result<jinja::Value> ConversationIn(const FieldGetter& row, std::string_view field,
+                                    ValueReader* reader, jinja::Arena* arena);
+
+/// What errors call the field of a conversation that ConversationIn() reads.
+inline std::string_view NameOfConversation(std::string_view field) {
+  return field.empty() ? kInstructions[0].instruction : field;
+}
 
 /// What is read beside the conversation of a row, but for its tools; of an instruction, its own
 /// fields, too.

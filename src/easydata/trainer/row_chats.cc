@@ -75,10 +75,7 @@ Result<Value> RowChats::FindMessages(std::span<const std::string_view> fields,
 }
 
 Result<Value> RowChats::WithSystem(const Value& messages) const {
-  ARROW_ASSIGN_OR_RAISE(const Value given, chat::SystemBeside(*fields_, arena_));
-  if (given.Is(ValueKind::kNone)) return messages;
-  ARROW_ASSIGN_OR_RAISE(const Value system, Read(given, chat::kSystemFields[0]));
-  return chat::WithSystem(system, messages, arena_);
+  return chat::WithSystemBeside(*fields_, messages, OptionsFor(""), reader_, arena_);
 }
 
 Result<bool> RowChats::HasSystem() const {
@@ -97,16 +94,18 @@ Result<Value> RowChats::AnsweredInstruction() const {
   return chat::AnsweredInstruction(*fields_, reader_, arena_);
 }
 
+chat::ConversationOptions RowChats::OptionsFor(std::string_view field) const {
+  return {.field = field,
+          .roles = &context_->roles,
+          .parse_arguments = options_of_chats_.parse_arguments,
+          .habits = &habits_,
+          .own_roles = &context_->own_roles};
+}
+
 Result<Value> RowChats::Read(const Value& value, std::string_view field) const {
   if (!tools_.Is(ValueKind::kNone)) fields_->MarkRead(chat::kToolsField);
   if (!options_.Is(ValueKind::kNone)) fields_->MarkRead(chat::kOptionsField);
-  auto read = chat::ReadConversation(value,
-                                     {.field = field,
-                                      .roles = &context_->roles,
-                                      .parse_arguments = options_of_chats_.parse_arguments,
-                                      .habits = &habits_,
-                                      .own_roles = &context_->own_roles},
-                                     reader_, arena_);
+  auto read = chat::ReadConversation(value, OptionsFor(field), reader_, arena_);
   if (read.ok() || !read.status().IsNotImplemented()) return read;
   return Status::Invalid("field '", field,
                          "' holds text that is no JSON list of messages; expected messages (dicts "

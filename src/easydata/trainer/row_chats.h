@@ -90,6 +90,8 @@ class RowChats {
   Status Render(const chat::ChatRequest& request, chat::RenderedChat* out) const;
   chat::ChatRequest RequestOf(const jinja::Value& messages) const;
   chat::ClaimOptions claims() const;
+  /// How the conversation in a field is read.
+  chat::ConversationOptions OptionsFor(std::string_view field) const;
 
   const ExampleContext* const context_;
   const ExampleOptions& options_of_chats_;

@@ -156,20 +156,6 @@ class RenderMessages : public BatchOp {
     return arrow::Concatenate(pieces);
   }
 
-  /// Reads the conversation of a row; none where it has none.
-  Result<Value> ReadMessages(const chat::RowFields& row, const chat::ConversationOptions& options,
-                             Worker* worker) const {
-    jinja::Arena* arena = &worker->arena;
-    if (!options_.messages.empty()) {
-      ARROW_ASSIGN_OR_RAISE(const Value given, row.Get(options_.messages));
-      if (given.Is(jinja::ValueKind::kNone)) return given;
-      return chat::ReadConversation(given, options, &worker->reader, arena);
-    }
-    ARROW_ASSIGN_OR_RAISE(const auto given, chat::AnsweredInstruction(row, &worker->reader, arena));
-    if (given.Is(jinja::ValueKind::kNone)) return given;
-    return chat::ReadConversation(given, options, &worker->reader, arena);
-  }
-
   /// Renders a row into the worker's text; false where it has no conversation.
   Result<bool> Render(int64_t i, chat::RowFields* row, Worker* worker) const {
     jinja::Arena* arena = &worker->arena;
@@ -183,20 +169,19 @@ class RenderMessages : public BatchOp {
       }
       ARROW_ASSIGN_OR_RAISE(request.options, chat::OptionsBeside(*row, &worker->reader, arena));
       const chat::HabitsOfRow habits = {&habits_, request.tools, request.options};
-      chat::ConversationOptions options = {.field = options_.messages,
-                                           .roles = &options_.roles,
-                                           .habits = &habits,
-                                           .own_roles = &options_.own_roles};
-      ARROW_ASSIGN_OR_RAISE(Value read, ReadMessages(*row, options, worker));
-      if (read.Is(jinja::ValueKind::kNone)) return false;
-      ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(read, options_.roles, options_.messages));
-      ARROW_ASSIGN_OR_RAISE(Value system, chat::SystemBeside(*row, arena));
-      if (!system.Is(jinja::ValueKind::kNone)) {
-        options.field = chat::kSystemFields[0];
-        ARROW_ASSIGN_OR_RAISE(system,
-                              chat::ReadConversation(system, options, &worker->reader, arena));
-        ARROW_ASSIGN_OR_RAISE(read, chat::WithSystem(system, read, arena));
-      }
+      ARROW_ASSIGN_OR_RAISE(const Value given,
+                            chat::ConversationIn(*row, options_.messages, &worker->reader, arena));
+      if (given.Is(jinja::ValueKind::kNone)) return false;
+      const chat::ConversationOptions options = {
+          .field = chat::NameOfConversation(options_.messages),
+          .roles = &options_.roles,
+          .habits = &habits,
+          .own_roles = &options_.own_roles};
+      ARROW_ASSIGN_OR_RAISE(Value read,
+                            chat::ReadConversation(given, options, &worker->reader, arena));
+      ARROW_RETURN_NOT_OK(chat::CheckSaysSomething(read, options_.roles, options.field));
+      ARROW_ASSIGN_OR_RAISE(read,
+                            chat::WithSystemBeside(*row, read, options, &worker->reader, arena));
       request.messages = jinja::MarkMessages(read, chat::kSaidFields, arena);
       request.trace = true;
       ARROW_RETURN_NOT_OK(renderer_->Render(request, &worker->rendered));

@@ -256,3 +256,17 @@ def test_states_of_plans_that_read_fewer_fields_stay_good(
         source = source.transform(transform_of(kind))
     state: Any = easydata.AsyncDataLoader(source, 1).state_dict()
     assert state["plan"]["source.columns"] == columns
+
+
+@pytest.mark.parametrize("kind", ["sft", "tokenize"])
+def test_an_instruction_without_an_answer_is_named(kind: str) -> None:
+    source: Any = easydata.create_source(
+        easydata.DatasetConfig([{"instruction": "add", "output": ""}])
+    )
+    if kind == "tokenize":
+        config = easydata.TokenizerConfig(name_or_path="split")
+        made: Any = easydata.TokenizedShardedSource(source, tokenizer(), config)
+    else:
+        made = source.transform(transform_of(kind))
+    with pytest.raises(ValueError, match=r"(^|\s)instruction\[1\] \(role 'assistant'\) is an"):
+        list(made)
