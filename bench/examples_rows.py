@@ -31,6 +31,7 @@ def _message(said: dict[str, str]) -> dict[str, str]:
 
 def _w7() -> list[Preference]:
     rows = json.loads(PREFERENCES.read_text(encoding="utf-8"))
+    # An answer that says nothing is refused; TRL trains on it.
     return [
         (
             [_message(said) for said in row["conversations"]],
@@ -38,6 +39,7 @@ def _w7() -> list[Preference]:
             [_message(row["rejected"])],
         )
         for row in rows
+        if row["chosen"]["value"] and row["rejected"]["value"]
     ]
 
 
@@ -91,7 +93,7 @@ def corpus(name: str, kind: str, count: int = ROWS) -> Path:
 
     Beside it lies the same as JSONL.
     """
-    path = CACHE / f"examples-{name}-{kind}-{count}.arrow"
+    path = CACHE / f"examples-2-{name}-{kind}-{count}.arrow"
     if path.exists():
         return path
     CACHE.mkdir(parents=True, exist_ok=True)
