@@ -194,9 +194,7 @@ void BindFormats(nb::module_& m) {
           "What formats have in common that may stand side by side.")
       .def_prop_ro(
           "builder", [](const source::DataFormat& self) { return std::string(self.builder); },
-          "What the `datasets` library calls it; empty where it does not know it.")
-      .def_ro("has_one_schema", &source::DataFormat::has_one_schema,
-              "Whether all files give columns of one schema.");
+          "What the `datasets` library calls it; empty where it does not know it.");
   m.def(
       "data_formats",
       [] {

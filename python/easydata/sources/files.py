@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,12 +86,6 @@ class FileSource(PlannedSource[Row]):
         """The options that the format itself has (src/easydata/source/data_format.h)."""
         return {}
 
-    @property
-    def _one_schema(self) -> bool:
-        """Whether all shards give columns of one schema, so that one stream may read them all."""
-        found = _native.find_format(self._format)
-        return found is not None and found.has_one_schema
-
     def _identified(self) -> _native.FileListing:
         """The listing with the identities that were asked for; hashing is done once."""
         self._listing = self._listing.with_identity(self._identity)
@@ -136,9 +129,6 @@ class FileSource(PlannedSource[Row]):
         return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
 
     def __iter__(self) -> Iterator[Row]:
-        if not self._one_schema:
-            return itertools.chain.from_iterable(map(self.open_shard, self._files))
-
         return _native.iterate_rows(self._stream())
 
     def _index(self, shard_name: str) -> int:

@@ -8,7 +8,7 @@
 #include "easydata/json/json_column.h"
 #include "easydata/json/json_text.h"
 #include "easydata/source/json_rows.h"
-#include "easydata/stream/common_columns.h"
+#include "easydata/stream/common_type.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/transform/cast_columns.h"
 #include "easydata/transform/conform_columns.h"

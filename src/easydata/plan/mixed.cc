@@ -54,7 +54,13 @@ class MixedPlan : public LogicalPlan {
     std::set<std::string> somewhere;
     bool all_known = true;
     for (const LogicalPlanPtr& input : inputs_) {
-      ARROW_ASSIGN_OR_RAISE(const auto names, input->ColumnNames());
+      ARROW_ASSIGN_OR_RAISE(auto names, input->ColumnNames());
+      // A column that the first file lacks may be in another.
+      if (names.has_value() && std::ranges::any_of(wanted, [&](const ColumnRequest& column) {
+            return std::ranges::find(*names, column.name) == names->end();
+          })) {
+        ARROW_ASSIGN_OR_RAISE(names, input->AllColumnNames());
+      }
       all_known = all_known && names.has_value();
       known.emplace_back();
       if (!names.has_value()) continue;

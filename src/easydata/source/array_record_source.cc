@@ -440,7 +440,6 @@ constinit const DataFormat kArrayRecordFormat = {
     .name = "array_record",
     .kind = "array_record",
     .suffixes = {".arecord", ".array_record", ".arrayrecord"},
-    .has_one_schema = true,
     .options = {"column", "decode"},
     .make = [](std::vector<files::FileInfo> files,
                const nlohmann::json& options) -> Result<std::shared_ptr<const Source>> {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
@@ -231,8 +232,7 @@ class CsvDecoder : public RecordDecoder {
       keep_rest_ = IsRestField(*field);  // the last one
       if (keep_rest_) break;
       const auto found = index_of.find(field->name());
-      // A file without a header has no records, either.
-      field_indices_.push_back(found == index_of.end() ? 0 : found->second);
+      field_indices_.push_back(found == index_of.end() ? kNotThere : found->second);
     }
   }
 
@@ -316,6 +316,9 @@ class CsvDecoder : public RecordDecoder {
     }
     return Status::OK();
   }
+
+  /// The index of a field that the file does not have; its records all end before it.
+  static constexpr size_t kNotThere = std::numeric_limits<size_t>::max();
 
   const Header header_;
   const char delimiter_;
@@ -430,13 +433,16 @@ class CsvSource : public FileSource {
     const Header& header = file->header;
     if (!header.names.empty()) {
       ARROW_RETURN_NOT_OK(
-          ChosenFields(*FileSchema(header), *schema, files().uris()[shard]).status());
+          ChosenFields(*FileSchema(header), *schema, options.columns, files().uris()[shard])
+              .status());
     }
     auto decoder = std::make_shared<CsvDecoder>(header, delimiter_, options.on_error, schema);
     return MakeRecordReader([file, delimiter = delimiter_, is_look = context.is_look](
                                 int64_t at) { return Cutter(*file, delimiter, at, is_look); },
                             std::move(decoder), from, header.lines, context);
   }
+
+  bool has_file_columns() const override { return true; }
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }
 

@@ -25,8 +25,6 @@ struct DataFormat {
   std::array<std::string_view, 4> suffixes{};
   /// Its name in the `datasets` library, where it has one.
   std::string_view builder{};
-  /// Whether all files give columns of one schema, so that one stream may read them all.
-  bool has_one_schema = false;
   /// Options that `make` knows; the others are refused before.
   std::array<std::string_view, 4> options{};
   /// Makes a source of files; an option that is missing has its default.

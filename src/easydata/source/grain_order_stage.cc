@@ -384,7 +384,8 @@ class GrainOrderStage : public FailingStage {
 
 Result<std::shared_ptr<arrow::Schema>> SchemaOfShare(const Source& source,
                                                      const GrainOrderOptions& options) {
-  return source.Schema(options.columns, options.shards.empty() ? 0 : options.shards[0]);
+  if (options.shards.empty()) return source.Schema(options.columns, 0);
+  return source.ColumnsOfShards(options.columns, options.shards, /*is_look=*/false);
 }
 
 }  // namespace

@@ -235,7 +235,6 @@ constinit const DataFormat kJsonFormat = {
     .kind = "json",
     .suffixes = {".json"},
     .builder = "json",
-    .has_one_schema = true,
     .options = {"layout"},
     .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
       return MakeJsonByOptions(std::move(files), options, "auto");
@@ -246,7 +245,6 @@ constinit const DataFormat kJsonlFormat = {
     .kind = "json",
     .suffixes = {".jsonl", ".ndjson"},
     .builder = "json",
-    .has_one_schema = true,
     .options = {"layout"},
     .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
       return MakeJsonByOptions(std::move(files), options, "lines");

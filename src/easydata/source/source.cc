@@ -54,9 +54,8 @@ Result<FirstRows> ReadFirstRows(const Source& source, int64_t num_rows, OnError 
     out.is_all = true;
     return out;
   }
-  // As a pass does it: the first shard's columns are those of all.
-  ARROW_ASSIGN_OR_RAISE(const auto schema, source.Schema(std::nullopt, 0));
   for (size_t shard = 0; shard < num_shards; ++shard) {
+    ARROW_ASSIGN_OR_RAISE(const auto schema, source.Schema(std::nullopt, shard));
     ARROW_ASSIGN_OR_RAISE(const bool ended,
                           AddFirstRows(source, shard, num_rows, on_error, schema, &out));
     if (!ended) return out;
@@ -84,6 +83,13 @@ Result<FirstRows> Source::Peek(int64_t num_rows, OnError on_error) const {
     known = rows;
   }
   return rows;
+}
+
+Result<std::shared_ptr<arrow::Schema>> Source::ColumnsOfShards(const Columns& columns,
+                                                              const std::vector<size_t>& shards,
+                                                              bool is_look) const {
+  if (is_look || !has_file_columns()) return Schema(columns, shards.front());
+  return shard_columns_.Of(*this, columns, shards);
 }
 
 Result<Blocks> Source::CountBlocks(size_t shard, const ReadContext& context) const {

@@ -17,6 +17,7 @@
 #include "easydata/base/named_value.h"
 #include "easydata/base/status.h"
 #include "easydata/config/field.h"
+#include "easydata/source/shard_columns.h"
 #include "easydata/source/shard_reader.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
@@ -119,8 +120,19 @@ class Source {
   virtual Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                         size_t shard) const = 0;
 
-  /// Opens a reader of shard `shard` (an index into shard_names()) from `from` on; `schema` is what
-  /// Schema() returned.
+  /// Whether each shard has columns of its own, which its file states: Schema() reads its header or
+  /// footer, and ColumnsOfShards() finds those of all.
+  virtual bool has_file_columns() const { return false; }
+
+  /// The columns of the rows of these shards, one at least: see ShardColumns. `is_look`: of the
+  /// first of them alone.
+  Result<std::shared_ptr<arrow::Schema>> ColumnsOfShards(const Columns& columns,
+                                                         const std::vector<size_t>& shards,
+                                                         bool is_look) const;
+
+  /// Opens a reader of shard `shard` (an index into shard_names()) from `from` on; its rows have
+  /// the columns of `schema`, which is what Schema() or ColumnsOfShards() returned. What the shard
+  /// lacks of them is null; KeyError where that is text or tokens that `options` ask for.
   virtual Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
                                                     const ReadOptions& options,
                                                     std::shared_ptr<arrow::Schema> schema,
@@ -166,6 +178,7 @@ class Source {
   mutable std::mutex peeked_mutex_;
   mutable std::optional<FirstRows> peeked_raise_;  // one row, as on_error says
   mutable std::optional<FirstRows> peeked_skip_;
+  mutable ShardColumns shard_columns_;
 };
 
 }  // namespace easydata::source

@@ -56,11 +56,13 @@ Result<std::vector<size_t>> Choose(const Source& source,
 Result<std::shared_ptr<arrow::Schema>> SchemaOf(const Source& source,
                                                 const SourceStageOptions& options,
                                                 const std::vector<size_t>& shards) {
-  auto schema = source.Schema(options.columns, shards.empty() ? 0 : shards[0]);
+  if (shards.empty()) return source.Schema(options.columns, 0);
+  auto schema = source.ColumnsOfShards(options.columns, shards, options.is_look);
   if (options.errors.on_missing == OnError::kRaise || !files::IsFileError(schema.status()))
     return schema;
   for (size_t i = 1; i < shards.size(); ++i) {
-    auto other = source.Schema(options.columns, shards[i]);
+    const std::vector<size_t> rest(shards.begin() + static_cast<std::ptrdiff_t>(i), shards.end());
+    auto other = source.ColumnsOfShards(options.columns, rest, options.is_look);
     if (!files::IsFileError(other.status())) return other;
   }
   if (options.shards.has_value()) return arrow::schema(arrow::FieldVector{});

@@ -131,7 +131,6 @@ constinit const DataFormat kTxtFormat = {
     .kind = "txt",
     .suffixes = {".txt", ".text"},
     .builder = "text",
-    .has_one_schema = true,
     .options = {"field"},
     .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
       return MakeTextSource(std::move(files), options.value("field", "text"));
