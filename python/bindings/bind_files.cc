@@ -187,6 +187,17 @@ void BindFiles(nb::module_& m) {
       .def_static("from_json", &ListingFromJson, nb::arg("text"), nb::arg("data_files"),
                   nb::arg("storage_options") = nb::none(),
                   "The listing that to_json() wrote of these data_files.")
+      .def(
+          "with_columns",
+          [](const PyFileListing& self, const std::vector<std::pair<nb::bytes, int64_t>>& columns) {
+            PyFileListing out = self;
+            out.columns.clear();
+            for (const auto& [schema, files] : columns) {
+              out.columns.emplace_back(std::string(schema.c_str(), schema.size()), files);
+            }
+            return out;
+          },
+          nb::arg("columns"), "The same files, with what Source.columns_of_files() found of them.")
       .def("open", &OpenListed, nb::arg("index"), "Opens a file, which must be the listed one.")
       .def("__len__", [](const PyFileListing& self) { return self.files.size(); })
       .def("__getstate__", &PickleFiles)

@@ -69,6 +69,32 @@ nb::object Peek(const BoundPlan& self, int64_t num_rows) {
   return nb::make_tuple(rows, peeked->is_all);
 }
 
+nb::object RowsOfForms(const BoundPlan& self) {
+  const auto batches =
+      Ask(self, [](const plan::LogicalPlan& plan) { return plan.FirstRowsOfForms(); });
+  if (!batches.has_value()) return nb::none();
+  nb::list rows;
+  RowConverter converter;
+  for (const auto& batch : *batches) rows.extend(converter.Convert(*batch, 0, 1));
+  return rows;
+}
+
+nb::dict CastRow(const ColumnTypes& types, const nb::dict& row) {
+  nb::dict out;
+  out.update(row);
+  std::string json;
+  std::string cast;
+  for (const std::string& name : types.columns()) {
+    if (!row.contains(name.c_str())) continue;
+    json.clear();
+    cast.clear();
+    Check(JsonTextOf(row[name.c_str()], &json));
+    Check(types.CastValue(name, json, &cast));
+    out[name.c_str()] = JsonTextToPython(cast);
+  }
+  return out;
+}
+
 std::vector<LogicalPlanPtr> PlansOf(const std::vector<const BoundPlan*>& plans, Owned* owned) {
   std::vector<LogicalPlanPtr> out;
   for (const BoundPlan* plan : plans) {
@@ -208,6 +234,16 @@ BoundPlan TransformedRows(const BoundPlan& root, const std::vector<const BoundSt
 }
 
 void BindSteps(nb::module_& m) {
+  BindPlain<ColumnTypes>(m, "ColumnTypes", "Types of some columns, and of fields in them.")
+      .def(
+          "__init__",
+          [](ColumnTypes* self, const NamedTypes& names) {
+            new (self) ColumnTypes(Unwrap(ColumnTypes::Make(names)));
+          },
+          nb::arg("names"))
+      .def("__call__", &CastRow, nb::arg("row"),
+           nb::sig("def __call__(self, row: dict[str, typing.Any]) -> dict[str, typing.Any]"),
+           "The row with values of these types.");
   BindPlain<RowOp>(m, "RowOp", "An operation on columns, done to single rows.")
       .def(
           "__init__",
@@ -226,7 +262,13 @@ void BindSteps(nb::module_& m) {
           "Whether the engine always does it, and columns with types come of it.")
       .def_prop_ro(
           "works_on_columns", [](const BoundStep& self) { return self.step->op != nullptr; },
-          "Whether it is an operation on whole columns.");
+          "Whether it is an operation on whole columns.")
+      .def_prop_ro(
+          "takes_whole_rows",
+          [](const BoundStep& self) {
+            return self.step->op != nullptr && self.step->op->takes_whole_rows;
+          },
+          "Whether that is one that works on rows without a schema, too.");
   m.def(
       "callable_step", &CallableStep, nb::arg("callable"), nb::kw_only(), nb::arg("name"),
       nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("expands") = false,
@@ -292,6 +334,10 @@ void BindPlan(nb::module_& m) {
                    "None"),
            "The first rows up to one that cannot be read, and whether there are no others; None "
            "where its stream must be read to tell.")
+      .def("first_rows_of_forms", &RowsOfForms,
+           nb::sig("def first_rows_of_forms(self) -> list[dict[str, typing.Any]] | None"),
+           "Of the first 1,000 rows, or those of the first block, the first of each form: those "
+           "in which other fields hold something. None where its stream must be read to tell.")
       .def(
           "column_names",
           [](const BoundPlan& self) {

@@ -4,6 +4,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <arrow/buffer.h>
+#include <arrow/io/memory.h>
+#include <arrow/ipc/reader.h>
+#include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -183,6 +187,43 @@ class BatchIterator {
   PassIterator pass_;
 };
 
+/// Equal schemas that follow each other once, as Arrow IPC, with their number.
+std::vector<std::pair<nb::bytes, int64_t>> ColumnsOfFiles(const PySource& self) {
+  std::vector<std::shared_ptr<arrow::Schema>> columns;
+  {
+    WithoutGil released(nb::find(self));
+    columns = self.source->ColumnsOfAll();
+  }
+  std::vector<std::pair<nb::bytes, int64_t>> out;
+  const arrow::Schema* last = nullptr;
+  for (const auto& schema : columns) {
+    if (!out.empty() && schema.get() == last) {
+      ++out.back().second;
+      continue;
+    }
+    last = schema.get();
+    std::shared_ptr<arrow::Buffer> bytes = std::make_shared<arrow::Buffer>("");
+    if (schema != nullptr) bytes = Unwrap(arrow::ipc::SerializeSchema(*schema));
+    out.emplace_back(nb::bytes(bytes->data(), static_cast<size_t>(bytes->size())), 1);
+  }
+  return out;
+}
+
+Status RememberColumns(const std::vector<std::pair<std::string, int64_t>>& columns,
+                       const source::Source& source) {
+  std::vector<std::shared_ptr<arrow::Schema>> all;
+  for (const auto& [bytes, files] : columns) {
+    std::shared_ptr<arrow::Schema> schema;
+    if (!bytes.empty()) {
+      arrow::io::BufferReader reader(std::make_shared<arrow::Buffer>(bytes));
+      ARROW_ASSIGN_OR_RAISE(schema, arrow::ipc::ReadSchema(&reader, nullptr));
+    }
+    all.insert(all.end(), static_cast<size_t>(files), schema);
+  }
+  source.RememberColumns(std::move(all));
+  return Status::OK();
+}
+
 void BindFormats(nb::module_& m) {
   m.def(
       "format_of_name", [](const std::string& path) { return source::FormatOfName(path); },
@@ -349,6 +390,9 @@ void BindSource(nb::module_& m) {
       .def("grain_rows", &GrainRowsOf, nb::arg("columns").none(), nb::arg("options"),
            nb::sig(grain_rows_signature.c_str()),
            "A host's share of the rows in Grain's order: GrainRowsPlan().")
+      .def("columns_of_files", &ColumnsOfFiles,
+           "The columns of files that state their own, for FileListing.with_columns(): all headers "
+           "or footers are read.")
       .def(
           "known_rows",
           [](const PySource& self, size_t shard) {
@@ -392,7 +436,9 @@ void BindSource(nb::module_& m) {
       "make_source",
       [](const PyFileListing& files, const std::string& format, nb::object options) {
         const nlohmann::json given = JsonFromPython(options, "options");
-        return PySource{Unwrap(source::MakeSource(format, files.files, given))};
+        PySource out{Unwrap(source::MakeSource(format, files.files, given))};
+        Check(RememberColumns(files.columns, *out.source));
+        return out;
       },
       nb::arg("files"), nb::arg("format"), nb::arg("options"),
       nb::sig("def make_source(files: FileListing, format: str, options: dict[str, object]) -> "

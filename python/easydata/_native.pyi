@@ -169,6 +169,9 @@ class FileListing:
     def from_json(text: str, data_files: Sequence[str], storage_options: object | None = None) -> FileListing:
         """The listing that to_json() wrote of these data_files."""
 
+    def with_columns(self, columns: Sequence[tuple[bytes, int]]) -> FileListing:
+        """The same files, with what Source.columns_of_files() found of them."""
+
     def open(self, index: int) -> File:
         """Opens a file, which must be the listed one."""
 
@@ -208,10 +211,6 @@ class DataFormat:
     def builder(self) -> str:
         """What the `datasets` library calls it; empty where it does not know it."""
 
-    @property
-    def has_one_schema(self) -> bool:
-        """Whether all files give columns of one schema."""
-
 def data_formats() -> list[DataFormat]:
     """All formats of data files."""
 
@@ -230,13 +229,18 @@ class Source:
     @property
     def shard_names(self) -> list[str]: ...
 
-    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, report: Callable[[str], object] | None = None, *, name: str = "", on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
+    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, report: Callable[[str], object] | None = None, *, name: str = "", column_types: dict[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
         """
         The rows of the shards, from row `start_row` of the first one on, or shuffled.
         """
 
     def grain_rows(self, columns: dict[str, str] | None, *, name: str = "", seed: int | None = 0, part: int = 0, parts: int = 1, num_rows: int | None = None, real_rows: int | None = None, padding_column: str = "") -> Stream:
         """A host's share of the rows in Grain's order: GrainRowsPlan()."""
+
+    def columns_of_files(self) -> list[tuple[bytes, int]]:
+        """
+        The columns of files that state their own, for FileListing.with_columns(): all headers or footers are read.
+        """
 
     def known_rows(self, shard: int) -> int | None:
         """Rows of a shard where the file says so, else None."""
@@ -309,6 +313,14 @@ class RecordFiles:
 
     def __setstate__(self, arg: FileListing, /) -> None: ...
 
+class ColumnTypes:
+    """Types of some columns, and of fields in them."""
+
+    def __init__(self, names: Sequence[tuple[str, str]]) -> None: ...
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The row with values of these types."""
+
 class RowOp:
     """An operation on columns, done to single rows."""
 
@@ -327,6 +339,10 @@ class Step:
     @property
     def works_on_columns(self) -> bool:
         """Whether it is an operation on whole columns."""
+
+    @property
+    def takes_whole_rows(self) -> bool:
+        """Whether that is one that works on rows without a schema, too."""
 
 def callable_step(callable: Callable[..., object], *, name: str, text: str, keeps_rows: bool, has_identity: bool, expands: bool = False, refuses: bool = False, test: Callable[..., object] | None = None, whole: Step | None = None, reads_all: bool = False, reads_only: dict[str, str] | None = None, renames: Sequence[tuple[str, str]] = [], writes: Sequence[str] = [], changes: Sequence[str] = [], reads: Sequence[str] = []) -> Step:
     """
@@ -353,6 +369,11 @@ class Plan:
         The first rows up to one that cannot be read, and whether there are no others; None where its stream must be read to tell.
         """
 
+    def first_rows_of_forms(self) -> list[dict[str, Any]] | None:
+        """
+        Of the first 1,000 rows, or those of the first block, the first of each form: those in which other fields hold something. None where its stream must be read to tell.
+        """
+
     def column_names(self) -> list[str] | None:
         """Names of the columns; None where rows have no schema."""
 
@@ -367,7 +388,7 @@ class Plan:
         Whether a stream may start at any row of a shard without making those before.
         """
 
-def file_rows(source: Source, report: Callable[[str], object] | None, columns: Sequence[str] | None, *, name: str = "", on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
+def file_rows(source: Source, report: Callable[[str], object] | None, columns: Sequence[str] | None, *, name: str = "", column_types: dict[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
     """Rows of files; of these columns, where they are named."""
 
 def python_rows(open: Callable[..., Iterable[object]], shard_names: Callable[[], Iterable[str]], type_name: str, schema: object | None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, is_at_hand: bool = False, inputs: Sequence[Plan] = [], *, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
@@ -824,7 +845,7 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 class WriteJob:
     """Writes a stream into a folder of shards."""
 
-    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
+    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, column_types: dict[str, str] | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
         """
         `sample_all`: the types of free-form rows are those of all of them, not of the first.
         """

@@ -186,9 +186,10 @@ class PythonStage : public FailingStage {
   Result<Batch> FromArrow(nb::handle item) const {
     Batch batch;
     ARROW_ASSIGN_OR_RAISE(auto rows, ImportBatch(item));
-    ARROW_ASSIGN_OR_RAISE(auto fields,
-                          source::ChosenFields(*rows->schema(), *schema_, refs_[shard_]->shard));
-    ARROW_ASSIGN_OR_RAISE(batch.rows, source::ChooseColumns(rows, schema_));
+    ARROW_RETURN_NOT_OK(
+        source::ChosenFields(*rows->schema(), *schema_, source_->columns, refs_[shard_]->shard)
+            .status());
+    ARROW_ASSIGN_OR_RAISE(batch.rows, source::InColumns(rows, schema_));
     batch.addresses = Addresses(refs_[shard_], row_, batch.rows->num_rows());
     return batch;
   }

@@ -126,6 +126,7 @@ _command(
             "content_field",
             "decode",
             "columns",
+            "column_types",
             "shuffle",
             "shuffle_window_bytes",
             "on_error",
@@ -144,6 +145,7 @@ _command(
             "overwrite",
             "num_threads",
         ),
+        in_all=("column_types",),
     ),
     _convert,
 )

@@ -41,6 +41,7 @@ class DatasetConfig:
     shard_column: str | None = None
     num_shards: int | None = None
     columns: list[str] | None = None
+    column_types: dict[str, str] | None = None
     decode: Literal["text", "int32", "bytes", "json"] | None = None
     shuffle: Literal["blocks", "rows", "grain"] | None = None
     shuffle_window_bytes: str | int | None = None
@@ -162,6 +163,7 @@ class SaveStageConfig:
     columns: list[str] | None = None
     storage_options: dict[str, Any] | None = None
     max_shard_rows: int | None = None
+    column_types: dict[str, str] | None = None
     shard_prefix: str | None = None
     encode: Literal["json"] | None = None
     writer_options: str | None = None

@@ -119,6 +119,7 @@ class DatasetWriterSignature(TakesOptions):
         shard_prefix: str | None = None,
         encode: Literal["json"] | None = None,
         writer_options: str | None = None,
+        column_types: dict[str, str] | None = None,
         columns: Sequence[str] | Mapping[str, str] | None = None,
         storage_options: Mapping[str, Any] | None = None,
         progress: Callable[[dict[str, int]], object] | None = None,
@@ -136,6 +137,7 @@ class DatasetWriterSignature(TakesOptions):
             shard_prefix: Shards are named <prefix>_000000, <prefix>_000001 and so on, as ArrayRecord files of a split are ("train"). Unset: shard-00000, shard-00001, ...
             encode: What a record of an ArrayRecord file is: with "json" the row, all of its columns, as a JSON object. Unset: the value of the only column.
             writer_options: Options of ArrayRecord files as the package array_record takes them, such as "group_size:16,zstd:9": records of a chunk, which are read together, and codec with its level. Unset: group_size:1 and compression.
+            column_types: Types of some columns, as written: {"score": "float64", "meta.id": "string"}; a path goes into objects and through lists. Unset, and for all others: as they come, for rows without a schema as the first 1,000 have them.
             columns: Columns to write, in this order, or {name: type} with types such as "int32", "string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python dicts) are those of the first 1,000 rows.
             storage_options: Who writes to an object store, and how patiently; None: the credentials that the platform has. See docs/guide/stores.md.
             progress: Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, up to ten times a second.
@@ -496,6 +498,7 @@ class SaveOptions(TypedDict, total=False):
     shard_prefix: str | None
     encode: Literal["json"] | None
     writer_options: str | None
+    column_types: dict[str, str] | None
     columns: Sequence[str] | Mapping[str, str] | None
     storage_options: Mapping[str, Any] | None
     progress: Callable[[dict[str, int]], object] | None

@@ -74,7 +74,14 @@ class DatasetWriter(
     DatasetWriterSignature,
     options="WriteOptions",
     positional=("output_path", "max_shard_size", "num_shards", "compression", "overwrite"),
-    keywords=("num_threads", "max_shard_rows", "shard_prefix", "encode", "writer_options"),
+    keywords=(
+        "num_threads",
+        "max_shard_rows",
+        "shard_prefix",
+        "encode",
+        "writer_options",
+        "column_types",
+    ),
     types={"max_shard_size": "str | int", "compression": "str | None"},
     texts={
         "output_path": "A folder, made where it does not exist, or a prefix of an object store "

@@ -33,7 +33,7 @@ from easydata.sources.sharded_source import ShardedDataSource, TransformedSharde
 from easydata.sources.text import TextShardedSource
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import MapTransform
-from easydata.transforms.fields import RenameFields
+from easydata.transforms.fields import CastFields, RenameFields
 from easydata.transforms.tokenize_row import TokenizerManager
 from easydata.transforms.trainer_examples import gives_examples, named_transform
 
@@ -85,6 +85,11 @@ def dataset_rows(
     source = _unlimited(config, listing)
     if config.name and source is not config.data_files:
         source._dataset_name = config.name
+    if config.column_types:
+        # Types that files of columns have in common are found as they are read.
+        if isinstance(source, FileSource) and source is not config.data_files:
+            source._column_types = dict(config.column_types)
+        source = source.transform(CastFields(config.column_types).claiming())
     if config.columns is not None:
         require_fields(source, config.columns, f"columns of dataset {config.name!r}")
         if not isinstance(source, ParquetShardedSource):  # which reads no others
@@ -187,6 +192,14 @@ def _unlimited(
     if kind is None:
         kind = _format_of(files.uris, data)
     return _of_format(kind, files, config)
+
+
+def columns_of_files(
+    config: DatasetConfig, listing: _native.FileListing
+) -> list[tuple[bytes, int]]:
+    """The columns of the files of a data set (FileListing.with_columns), each looked at once."""
+    source = _unlimited(config, listing)
+    return source._source.columns_of_files() if isinstance(source, FileSource) else []
 
 
 def _refuse_decode(config: DatasetConfig, why: str) -> None:

@@ -165,6 +165,9 @@ class FileSource(PlannedSource[Row]):
     # The columns that the source was made to read; all where it is None.
     _columns: Sequence[str] | None = None
 
+    # Types of columns, for files that do not agree on them (DatasetConfig.column_types).
+    _column_types: Mapping[str, str] | None = None
+
     def _make_plan(self) -> _native.Plan:
         return self._plan_of(self._source)
 
@@ -177,6 +180,7 @@ class FileSource(PlannedSource[Row]):
             quarantine_path=self._quarantine_path,
             report=None if self._on_error == self._on_missing == "raise" else _logger.warning,
             columns=self._columns,
+            column_types=self._column_types,
         )
 
 

@@ -45,6 +45,7 @@ constexpr Operator kOperators[] = {
     {"limit", "source", "rows are counted"},
     {"map", "source", "a callable makes rows"},
     {"rename", "source", "columns get other names"},
+    {"cast", "source", "columns get types"},
     {"map.chat_template", "tokenize", "chats are rendered"},
     {"examples", "source", "a transform makes examples for a trainer"},
     {"tokenize", "tokenize", "documents are tokenized"},

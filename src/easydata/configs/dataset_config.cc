@@ -28,6 +28,13 @@ void CheckLocation(const std::string& value, bool is_written, const std::string&
       " is not supported: outputs go to s3://, gs:// and local folders");
 }
 
+void CheckColumnTypes(const NamedTypes& names, const std::string& path,
+                      config::Problems* problems) {
+  const auto types = ColumnTypes::Make(names);
+  if (types.ok()) return;
+  problems->push_back({config::Problem::Kind::kValue, path, types.status().message()});
+}
+
 }  // namespace
 
 config::FieldList DatasetConfig::Fields() {
@@ -116,6 +123,11 @@ config::FieldList DatasetConfig::Fields() {
           .AtLeast(1),
       config::Field{"columns", &C::columns,
                     "Read these columns only; unset: those that later stages need."},
+      config::Field{"column_types", &C::column_types,
+                    "Types of some columns, as read: {\"score\": \"float64\", \"meta.id\": "
+                    "\"string\"}; a path goes into objects and through lists. The others stay as "
+                    "they are. A value that is none of its type is an error of its row."}
+          .ActsAt({"cast"}),
       config::Field{"decode", &C::decode,
                     "What records of ArrayRecord files are: text in content_field (unset, too), "
                     "tokens (little-endian int32) in input_ids, bytes in record, or JSON objects "
@@ -197,6 +209,9 @@ void CheckStorageOptions(const config::Named<config::AnyValue>& options, const s
 void DatasetConfig::Check(const std::string& path, config::Problems* problems) const {
   for (const std::string& file : data_files.values) {
     CheckReadLocation(file, config::JoinPath(path, "data_files"), problems);
+  }
+  if (column_types.has_value()) {
+    CheckColumnTypes(column_types->values, config::JoinPath(path, "column_types"), problems);
   }
   if (save_path) CheckWrittenLocation(*save_path, config::JoinPath(path, "save_path"), problems);
   std::string problem = source::QuarantinePathProblem(errors.on_error, errors.on_missing,

@@ -52,6 +52,7 @@ struct DatasetConfig {
   std::optional<std::string> shard_column;
   std::optional<int64_t> num_shards;
   std::optional<std::vector<std::string>> columns;
+  std::optional<config::Named<std::string>> column_types;
   std::optional<source::SourceShuffle> shuffle;
   std::optional<std::variant<std::string, int64_t>> shuffle_window_bytes;
   source::ErrorPolicy errors;

@@ -50,14 +50,27 @@ Result<std::vector<std::vector<std::string>>> LogicalPlan::FirstForms() const {
   return *forms_;
 }
 
+Result<std::optional<std::vector<std::shared_ptr<arrow::RecordBatch>>>>
+LogicalPlan::FirstRowsOfForms() const {
+  ARROW_RETURN_NOT_OK(FirstForms().status());
+  std::lock_guard<std::mutex> lock(forms_mutex_);
+  return rows_of_forms_;
+}
+
 Result<std::vector<std::vector<std::string>>> LogicalPlan::LookAtForms() const {
   std::vector<std::vector<std::string>> forms;
   ARROW_ASSIGN_OR_RAISE(const auto peeked, Peek(kLookedAt));
+  std::vector<std::shared_ptr<arrow::RecordBatch>> rows_of_forms;
   if (peeked.has_value()) {
     for (const auto& batch : peeked->batches) {
-      trainer::RowForms of_batch = trainer::FormsOf(*batch);
+      std::vector<int64_t> rows;
+      trainer::RowForms of_batch = trainer::FormsOf(*batch, &rows);
       std::move(of_batch.forms.begin(), of_batch.forms.end(), std::back_inserter(forms));
+      for (const int64_t row : rows) {
+        ARROW_ASSIGN_OR_RAISE(rows_of_forms.emplace_back(), source::CopyOfRow(*batch, row));
+      }
     }
+    rows_of_forms_ = std::move(rows_of_forms);
     if (peeked->is_all || !forms.empty()) return forms;
   }
   ARROW_ASSIGN_OR_RAISE(auto names, FirstRowNames());

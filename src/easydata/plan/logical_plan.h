@@ -68,6 +68,11 @@ class LogicalPlan {
   /// that hold null are not named.
   Result<std::vector<std::vector<std::string>>> FirstForms() const;
 
+  /// Of the rows of FirstForms() the first of each form, as batches of one row; rows of which other
+  /// fields say something are of another form here. Nothing where the plan must be read to know
+  /// them.
+  Result<std::optional<std::vector<std::shared_ptr<arrow::RecordBatch>>>> FirstRowsOfForms() const;
+
   /// The first rows up to one that cannot be read, on this thread; nothing where the plan must be
   /// read to know them.
   virtual Result<std::optional<source::FirstRows>> Peek(int64_t num_rows) const;
@@ -79,7 +84,7 @@ class LogicalPlan {
   /// So many rows are looked at to know the others by.
   static constexpr int64_t kLookedAt = 1000;
 
-  /// What FirstForms() gives, perhaps some of it several times.
+  /// What FirstForms() gives, perhaps some of it several times. Called under forms_mutex_.
   virtual Result<std::vector<std::vector<std::string>>> LookAtForms() const;
 
   /// The schema of all rows; `is_look`: of the first ones.
@@ -95,6 +100,7 @@ class LogicalPlan {
   mutable std::optional<Names> all_column_names_;
   mutable std::mutex forms_mutex_;
   mutable std::optional<std::vector<std::vector<std::string>>> forms_;
+  mutable std::optional<std::vector<std::shared_ptr<arrow::RecordBatch>>> rows_of_forms_;
 };
 
 using LogicalPlanPtr = std::shared_ptr<const LogicalPlan>;

@@ -227,6 +227,7 @@ Status StreamWriter::CheckInputs(const StreamPlan& plan) const {
 nlohmann::json StreamWriter::Form() const {
   nlohmann::json form = {{"format", options_.format}, {"compression", options_.compression}};
   if (options_.columns.has_value()) form["columns"] = *options_.columns;
+  if (options_.column_types.has_value()) form["column_types"] = options_.column_types->values;
   if (options_.num_shards.has_value()) {
     form["num_shards"] = *options_.num_shards;
   } else if (options_.max_shard_rows.has_value()) {
@@ -418,7 +419,12 @@ Status StreamWriter::MakeLayout(Work* work) {
       ARROW_ASSIGN_OR_RAISE(sample, reader.Peek(wiring_.sample_rows));
     }
   }
-  ARROW_ASSIGN_OR_RAISE(work->layout, MakeColumnLayout(input, sample, options_.columns, json));
+  ColumnTypes types;
+  if (options_.column_types.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(types, ColumnTypes::Make(options_.column_types->values));
+  }
+  ARROW_ASSIGN_OR_RAISE(work->layout,
+                        MakeColumnLayout(input, sample, options_.columns, json, types));
   return Status::OK();
 }
 

@@ -37,6 +37,8 @@ struct WriteOptions {
   int32_t num_threads = 0;
   /// The columns to write, in this order; all by default.
   WantedColumns columns;
+  /// Types of some columns, by their paths (ColumnTypes).
+  std::optional<config::Named<std::string>> column_types;
 
   static config::FieldList Fields();
 

@@ -136,8 +136,8 @@ class ParquetReader : public ShardReader {
         leaves_(Leaves(*file_, fields_)),
         schema_(std::move(schema)),
         position_(from),
-        end_(static_cast<int>(
-            std::min<int64_t>(options.end_at, file_->metadata->num_row_groups()))),
+        end_(
+            static_cast<int>(std::min<int64_t>(options.end_at, file_->metadata->num_row_groups()))),
         on_error_(options.on_error),
         context_(context) {}
 
@@ -223,8 +223,8 @@ class ParquetReader : public ShardReader {
   template <typename Get>
   BlockTask Task(int group, Get get) {
     BlockTask task;
-    task.decode = [group, get = std::move(get), skip = std::exchange(skip_, 0),
-                   schema = schema_, on_error = on_error_]() -> Result<DecodedBlock> {
+    task.decode = [group, get = std::move(get), skip = std::exchange(skip_, 0), schema = schema_,
+                   on_error = on_error_]() -> Result<DecodedBlock> {
       auto read = get();
       if (!read.ok()) return Damaged(GroupName(group), read.status());
       return BlockInColumns(std::move(*read), schema, skip, on_error);

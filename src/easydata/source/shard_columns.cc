@@ -57,12 +57,12 @@ class Union {
       ++known.num_shards;
       auto type = CommonType(known.field->type(), field->type());
       if (type == nullptr) {
-        return Status::TypeError(
-            "column \"", EscapedText(field->name()), "\" is of type ",
-            known.field->type()->ToString(), " in ", known.shard, " and of type ",
-            field->type()->ToString(), " in ", shard, ", which have none in common; give it one: ",
-            "column_types={\"", EscapedText(field->name()), "\": \"string\"}, say, or read the ",
-            "files as two datasets");
+        return Status::TypeError("column \"", EscapedText(field->name()), "\" is of type ",
+                                 known.field->type()->ToString(), " in ", known.shard,
+                                 " and of type ", field->type()->ToString(), " in ", shard,
+                                 ", which have none in common; give it one: ", "column_types={\"",
+                                 EscapedText(field->name()), "\": \"string\"}, say, or read the ",
+                                 "files as two datasets");
       }
       if (type != known.field->type()) known.field = known.field->WithType(std::move(type));
       if (field->nullable()) known.field = known.field->WithNullable(true);
@@ -145,27 +145,38 @@ Result<SchemaPtr> ShardColumns::OfShard(const Source& source, size_t shard) {
   return schema;
 }
 
-std::vector<SchemaPtr> ShardColumns::LookAt(const Source& source,
-                                            const std::vector<size_t>& shards) {
-  std::vector<SchemaPtr> out(shards.size());
-  const auto look = [&](size_t i) {
-    auto schema = OfShard(source, shards[i]);
-    if (schema.ok()) out[i] = std::move(*schema);
+std::vector<SchemaPtr> ShardColumns::OfAll(const Source& source, size_t last) {
+  std::vector<SchemaPtr> out(source.shard_names().size());
+  const auto look = [&](size_t shard) {
+    auto schema = OfShard(source, shard);
+    if (schema.ok()) out[shard] = std::move(*schema);
     return schema.status().IsCancelled() ? schema.status() : Status::OK();
   };
-  // The first one comes last: it stays open for the pass that comes.
-  const Status status =
-      exec::ParallelFor(shards.size() - 1, kReadAtOnce, [&](size_t i) { return look(i + 1); });
-  if (status.ok()) look(0).Warn();
+  const Status status = exec::ParallelFor(out.size(), kReadAtOnce, [&](size_t shard) {
+    return shard == last ? Status::OK() : look(shard);
+  });
+  // It stays open for the pass that comes.
+  if (status.ok() && last < out.size()) static_cast<void>(look(last));
   return out;
 }
 
+void ShardColumns::Remember(std::vector<SchemaPtr> columns) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  known_ = std::move(columns);
+}
+
 Result<SchemaPtr> ShardColumns::Of(const Source& source, const Columns& columns,
-                                   const std::vector<size_t>& shards) {
+                                   const ColumnTypes& types, const std::vector<size_t>& shards) {
+  const auto typed = [&](const arrow::Schema& schema) {
+    return types.Apply(schema, /*adds=*/false);
+  };
   const std::vector<std::string>& names = source.shard_names();
   auto of_first = source.Schema(columns, shards.front());
   if (!of_first.ok() && !of_first.status().IsKeyError()) return of_first;
-  if (shards.size() == 1) return of_first;
+  if (of_first.ok()) {
+    ARROW_ASSIGN_OR_RAISE(of_first, typed(**of_first));
+  }
+  if (source.shard_names().size() == 1) return of_first;
   if (columns.has_value() && of_first.ok() && !MayGrow(**of_first)) return of_first;
   if (!of_first.ok()) {
     ARROW_ASSIGN_OR_RAISE(const SchemaPtr first, OfShard(source, shards.front()));
@@ -174,11 +185,12 @@ Result<SchemaPtr> ShardColumns::Of(const Source& source, const Columns& columns,
       return of_first;
     }
   }
-  const std::vector<SchemaPtr> all = LookAt(source, shards);
+  const std::vector<SchemaPtr> all = OfAll(source, shards.front());
   Union joined(columns);
-  for (size_t i = 0; i < shards.size(); ++i) {
-    if (all[i] == nullptr) continue;
-    ARROW_RETURN_NOT_OK(joined.Add(*all[i], names[shards[i]]));
+  for (size_t shard = 0; shard < all.size(); ++shard) {
+    if (all[shard] == nullptr) continue;
+    ARROW_ASSIGN_OR_RAISE(const SchemaPtr schema, typed(*all[shard]));
+    ARROW_RETURN_NOT_OK(joined.Add(*schema, names[shard]));
   }
   SchemaPtr out = joined.Finish();
   for (const ColumnRequest& column : columns.value_or(std::vector<ColumnRequest>())) {

@@ -102,6 +102,9 @@ struct FirstRows {
   bool is_all = false;
 };
 
+/// Copies one row of a batch, which keeps no memory of the others.
+Result<std::shared_ptr<arrow::RecordBatch>> CopyOfRow(const arrow::RecordBatch& batch, int64_t row);
+
 /// Data in shards (files, mostly) that can be read from any row on. Immutable but for a cache of
 /// facts about its files; thread-safe.
 class Source {
@@ -124,11 +127,17 @@ class Source {
   /// footer, and ColumnsOfShards() finds those of all.
   virtual bool has_file_columns() const { return false; }
 
-  /// The columns of the rows of these shards, one at least: see ShardColumns. `is_look`: of the
-  /// first of them alone.
+  /// The columns of rows of which these shards are read, one at least: ShardColumns::Of. `is_look`:
+  /// of the first of them alone.
   Result<std::shared_ptr<arrow::Schema>> ColumnsOfShards(const Columns& columns,
+                                                         const ColumnTypes& types,
                                                          const std::vector<size_t>& shards,
                                                          bool is_look) const;
+
+  /// The columns of all shards that have some of their own (ShardColumns::OfAll), and what another
+  /// process found of the same ones.
+  std::vector<std::shared_ptr<arrow::Schema>> ColumnsOfAll() const;
+  void RememberColumns(std::vector<std::shared_ptr<arrow::Schema>> columns) const;
 
   /// Opens a reader of shard `shard` (an index into shard_names()) from `from` on; its rows have
   /// the columns of `schema`, which is what Schema() or ColumnsOfShards() returned. What the shard

@@ -57,12 +57,16 @@ Result<std::shared_ptr<arrow::Schema>> SchemaOf(const Source& source,
                                                 const SourceStageOptions& options,
                                                 const std::vector<size_t>& shards) {
   if (shards.empty()) return source.Schema(options.columns, 0);
-  auto schema = source.ColumnsOfShards(options.columns, shards, options.is_look);
+  ColumnTypes types;
+  if (options.column_types.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(types, ColumnTypes::Make(options.column_types->values));
+  }
+  auto schema = source.ColumnsOfShards(options.columns, types, shards, options.is_look);
   if (options.errors.on_missing == OnError::kRaise || !files::IsFileError(schema.status()))
     return schema;
   for (size_t i = 1; i < shards.size(); ++i) {
     const std::vector<size_t> rest(shards.begin() + static_cast<std::ptrdiff_t>(i), shards.end());
-    auto other = source.ColumnsOfShards(options.columns, rest, options.is_look);
+    auto other = source.ColumnsOfShards(options.columns, types, rest, options.is_look);
     if (!files::IsFileError(other.status())) return other;
   }
   if (options.shards.has_value()) return arrow::schema(arrow::FieldVector{});
@@ -190,7 +194,9 @@ config::FieldList SourceStageOptions::Fields() {
   using O = SourceStageOptions;
   return config::Joined(
       {{config::Field{"name", &O::name, "What errors, statistics and positions call the source."}
-            .ActsAt({"source"})},
+            .ActsAt({"source"}),
+        config::Field{"column_types", &O::column_types,
+                      "Types of columns of files that do not agree on them."}},
        config::FieldsOf(&O::errors),
        config::FieldsOf(&O::shuffle)});
 }
@@ -261,10 +267,12 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
           "shuffle=\"grain\" needs every row in its place and cannot leave any out; use "
           "on_error=\"raise\" and on_missing=\"raise\", or shuffle \"rows\"");
     }
-    plan.make = [source,
-                 grain = GrainOrderOptions{options.name, options.columns, shards,
-                                           options.shuffle.seed}](const StageContext& context) {
-      return Timed(MakeGrainOrderStage(source, grain, context), "workers");
+    plan.make =
+        [source,
+         grain = GrainOrderOptions{options.name, options.columns, shards, options.shuffle.seed},
+         schema = plan.schema](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+      ARROW_ASSIGN_OR_RAISE(auto columns, schema());
+      return Timed(MakeGrainOrderStage(source, grain, std::move(columns), context), "workers");
     };
     return plan;
   }

@@ -58,6 +58,9 @@ struct SourceStageOptions {
   int64_t start_row = 0;
   SourceShuffleOptions shuffle;
   ErrorPolicy errors;
+  /// Types of columns of files that have columns of their own, by their paths (ColumnTypes); what
+  /// others hold is cast downstream.
+  std::optional<config::Named<std::string>> column_types;
   /// A look ahead: the columns are those of the first shard.
   bool is_look = false;
   /// Reports rows left out, now and then; called by the thread that calls Next().

@@ -28,6 +28,27 @@ std::string Quoted(const std::vector<std::string>& names) {
   return out;
 }
 
+std::shared_ptr<arrow::DataType> WithoutViews(const std::shared_ptr<arrow::DataType>& type) {
+  if (type->id() == arrow::Type::STRING_VIEW) return arrow::utf8();
+  if (type->id() == arrow::Type::BINARY_VIEW) return arrow::binary();
+  if (!arrow::is_list(type->id()) && type->id() != arrow::Type::STRUCT) return type;
+  arrow::FieldVector fields;
+  bool is_same = true;
+  for (const auto& field : type->fields()) {
+    fields.push_back(field->WithType(WithoutViews(field->type())));
+    is_same = is_same && fields.back()->type() == field->type();
+  }
+  if (is_same) return type;
+  if (type->id() == arrow::Type::STRUCT) return arrow::struct_(std::move(fields));
+  if (type->id() == arrow::Type::LIST) return arrow::list(fields[0]);
+  return arrow::large_list(fields[0]);
+}
+
+/// A field whose text and bytes are stored as others are: few of Arrow's functions know views.
+std::shared_ptr<arrow::Field> WithoutViews(const std::shared_ptr<arrow::Field>& field) {
+  return field->WithType(WithoutViews(field->type()));
+}
+
 /// Refuses names that consumers of columns cannot have: names are text, and many end them at a NUL.
 Status CheckNames(const arrow::FieldVector& fields, const std::string& where) {
   for (const auto& field : fields) {
@@ -53,8 +74,8 @@ Status CheckCast(const arrow::DataType& from, const arrow::Field& to, const std:
   };
   if (from.id() == arrow::Type::NA || kind(from) == kind(*to.type())) return Status::OK();
   return Status::TypeError(where, ": column \"", EscapedText(to.name()), "\" is of type ",
-                           from.ToString(), ", which is not to be read as ",
-                           to.type()->ToString(), ", as the first file of this source has it or ",
+                           from.ToString(), ", which is not to be read as ", to.type()->ToString(),
+                           ", as the first file of this source has it or ",
                            "column_types asks; read the files as two datasets");
 }
 
@@ -126,14 +147,14 @@ Result<std::shared_ptr<arrow::Schema>> ChosenSchema(const arrow::Schema& file,
         return Status::Invalid(where, " has two columns named \"", file.field(i)->name(),
                                "\"; rename one, rows need distinct names");
       }
-      fields.push_back(file.field(i));
+      fields.push_back(WithoutViews(file.field(i)));
     }
     return arrow::schema(std::move(fields));
   }
   for (const ColumnRequest& column : *columns) {
     const auto field = file.GetFieldByName(column.name);
     if (field == nullptr) return MissingColumn(file, column.name, where);
-    fields.push_back(field);
+    fields.push_back(WithoutViews(field));
   }
   ARROW_RETURN_NOT_OK(CheckNames(fields, where));
   return arrow::schema(std::move(fields));
@@ -156,7 +177,8 @@ Result<std::vector<int>> ChosenFields(const arrow::Schema& file, const arrow::Sc
       out.push_back(index);
       continue;
     }
-    const ColumnRequest* asked = columns.has_value() ? FindColumn(*columns, field->name()) : nullptr;
+    const ColumnRequest* asked =
+        columns.has_value() ? FindColumn(*columns, field->name()) : nullptr;
     if (asked != nullptr && asked->kind != ColumnKind::kAny) {
       return MissingColumn(file, field->name(), where);
     }
@@ -165,8 +187,8 @@ Result<std::vector<int>> ChosenFields(const arrow::Schema& file, const arrow::Sc
   for (const auto& field : file.fields()) {
     if (wanted.GetFieldIndex(field->name()) >= 0) continue;
     return Status::TypeError(where, " has a column \"", EscapedText(field->name()),
-                             "\", which was not known when the columns of all files were read: its "
-                             "header could not be read then; start anew");
+                             "\", which its source was not known to have when it was made; start "
+                             "anew, or name the columns that are read: columns=[...]");
   }
   return out;
 }

@@ -24,8 +24,8 @@ Result<std::shared_ptr<arrow::Schema>> ChosenSchema(const arrow::Schema& file,
 Status MissingColumn(const arrow::Schema& file, const std::string& name, const std::string& where);
 
 /// Indices into `file` of those fields of `wanted` that it has. KeyError where it lacks text or
-/// tokens that are asked for; TypeError where all columns are asked for and `wanted`, the columns of
-/// all files, has not one of the file's, or where a type is none of the wanted one.
+/// tokens that are asked for; TypeError where all columns are asked for and `wanted`, the columns
+/// of all files, has not one of the file's, or where a type is none of the wanted one.
 Result<std::vector<int>> ChosenFields(const arrow::Schema& file, const arrow::Schema& wanted,
                                       const Columns& columns, const std::string& where);
 

@@ -20,9 +20,7 @@ namespace {
 using TypePtr = std::shared_ptr<arrow::DataType>;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
-bool IsText(arrow::Type::type id) {
-  return arrow::is_string(id) || id == arrow::Type::STRING_VIEW;
-}
+bool IsText(arrow::Type::type id) { return arrow::is_string(id) || id == arrow::Type::STRING_VIEW; }
 
 bool IsBytes(arrow::Type::type id) {
   return id == arrow::Type::BINARY || id == arrow::Type::LARGE_BINARY ||

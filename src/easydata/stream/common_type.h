@@ -10,8 +10,8 @@ namespace easydata {
 
 /// The type that holds the values of both, or null: strings, bytes and lists with offsets of 32 and
 /// 64 bits, integers and floats of different widths become the wider one; dictionaries, views and
-/// lists of one length what they stand for; null is of any type; a struct has the fields of both, by
-/// name. Else types must agree.
+/// lists of one length what they stand for; null is of any type; a struct has the fields of both,
+/// by name. Else types must agree.
 std::shared_ptr<arrow::DataType> CommonType(const std::shared_ptr<arrow::DataType>& a,
                                             const std::shared_ptr<arrow::DataType>& b);
 

@@ -56,15 +56,16 @@ TEST(CommonTypeTest, HoldsTheValuesOfBoth) {
     const TypePtr got = CommonType(a, b);
     SCOPED_TRACE(a->ToString() + " and " + b->ToString());
     ASSERT_EQ(got == nullptr, wanted == nullptr) << (got == nullptr ? "null" : got->ToString());
-    if (wanted != nullptr) EXPECT_TRUE(got->Equals(*wanted)) << got->ToString();
+    if (wanted != nullptr) {
+      EXPECT_TRUE(got->Equals(*wanted)) << got->ToString();
+    }
     const TypePtr other = CommonType(b, a);
     ASSERT_EQ(other == nullptr, wanted == nullptr);
   }
 }
 
 TEST(CastValuesTest, KeepsEveryValueOfSlicesToo) {
-  const auto narrow =
-      arrow::list(Struct({{"role", arrow::utf8()}, {"n", arrow::int8()}}));
+  const auto narrow = arrow::list(Struct({{"role", arrow::utf8()}, {"n", arrow::int8()}}));
   const auto wide = arrow::large_list(
       Struct({{"n", arrow::int64()}, {"name", arrow::utf8()}, {"role", arrow::large_utf8()}}));
   const auto values = Make(narrow, R"([[{"role": "a", "n": 1}, null], null, [],

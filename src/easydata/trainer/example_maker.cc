@@ -162,8 +162,9 @@ Result<std::set<std::string>> FieldsRead(const ExampleMaker& maker, const Exampl
   return read;
 }
 
-RowForms FormsOf(const arrow::RecordBatch& rows) {
+RowForms FormsOf(const arrow::RecordBatch& rows, std::vector<int64_t>* first_rows) {
   RowForms out;
+  std::set<std::vector<std::string>> saying;
   jinja::Arena arena;
   chat::ValueReader reader;
   chat::RowFields fields(rows, &reader);
@@ -171,6 +172,9 @@ RowForms FormsOf(const arrow::RecordBatch& rows) {
     arena.Reset();
     if (!fields.GoTo(row, &arena).ok()) continue;
     std::vector<std::string> names = fields.Names();
+    if (first_rows != nullptr) {
+      if (saying.insert(fields.NamesSaying()).second) first_rows->push_back(row);
+    }
     if (out.forms.empty() || out.forms.back() != names) out.forms.push_back(std::move(names));
   }
   return out;

@@ -131,7 +131,9 @@ Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
     const std::vector<ExampleWriter::Column>& columns);
 
 /// The forms of rows: names of fields that do not hold null. A row that cannot be read has none.
-RowForms FormsOf(const arrow::RecordBatch& rows);
+/// Where it is wanted, `first_rows` gets the numbers of the first rows of each form, and of those
+/// of which other fields say something: hold no empty text, list or object.
+RowForms FormsOf(const arrow::RecordBatch& rows, std::vector<int64_t>* first_rows = nullptr);
 
 /// The texts that the examples of a row of JSON are made of. As ExampleDrafts::Read, but for what
 /// a template leaves out, which is in the result.
