@@ -136,6 +136,7 @@ _command(
             "format",
             "num_shards",
             "max_shard_rows",
+            "shard_column",
             "shard_prefix",
             "encode",
             "writer_options",

@@ -162,6 +162,7 @@ class SaveStageConfig:
     columns: list[str] | None = None
     storage_options: dict[str, Any] | None = None
     max_shard_rows: int | None = None
+    shard_column: str | None = None
     shard_prefix: str | None = None
     encode: Literal["json"] | None = None
     writer_options: str | None = None
