@@ -452,6 +452,7 @@ def test_all_kinds_of_numbers_in_jsonl(tmp_path: Path) -> None:
     stats = save_dataset(parquet_source(tmp_path / "in", table), tmp_path / "out", "jsonl")
     (path,) = stats.output_paths
     rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    values = [v if v is None or math.isfinite(v) else None for v in values]  # JSON has no others
     assert repr([row["x"] for row in rows]) == repr(values)
     assert [row["n"] for row in rows] == whole
     assert repr([row["xs"] for row in rows]) == repr([[v, v] for v in values])

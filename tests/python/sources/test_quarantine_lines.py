@@ -48,9 +48,9 @@ def test_what_is_saved_again_and_other_rows_of_the_file(tmp_path: Path) -> None:
         save_dataset(create_source(dataset), tmp_path / "out", overwrite=True)
     assert len(lines(tmp_path)) == 2
     # Another row at the same place is another line.
-    (tmp_path / "in.jsonl").write_bytes(b"[1]\nother\n")
+    (tmp_path / "in.jsonl").write_bytes(b"more\nother\n")
     assert list(create_source(dataset)) == []
-    assert [bytes_of(line) for line in lines(tmp_path)] == [*LINES[1:3], b"[1]", b"other"]
+    assert [bytes_of(line) for line in lines(tmp_path)] == [*LINES[1:3], b"more", b"other"]
 
 
 def test_bytes_of_every_format(tmp_path: Path) -> None:
