@@ -327,8 +327,6 @@ def test_create_source_acts_on_its_own_rows_or_refuses(
     for option in ("split", "dataset_split_name", "cache_path"):
         with pytest.raises(NotImplementedError, match=option):
             create_source(DatasetConfig(texts, **{option: "validation"}))
-    with pytest.raises(ConfigError, match="shard_column has no effect"):
-        create_source(DatasetConfig(texts, shard_column="id"))
     with pytest.raises(ConfigError, match="storage_options has no effect"):
         create_source(DatasetConfig(texts, storage_options={"retries": 2}))
     with pytest.raises(ValueError, match="all of the files are on this machine"):
