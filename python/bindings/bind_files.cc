@@ -7,6 +7,8 @@
 #include <arrow/io/interfaces.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -15,6 +17,7 @@
 #include "easydata/base/escaped_text.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/files/address.h"
+#include "easydata/sink/recorded_outputs.h"
 #include "easydata/source/data_files.h"
 #include "easydata/storage/open_file.h"
 #include "easydata/storage/storage.h"
@@ -220,6 +223,33 @@ void BindFiles(nb::module_& m) {
       },
       nb::arg("data_files"), nb::arg("storage_options") = nb::none(),
       "The files that paths, patterns and folders stand for, and what was left out beside them.");
+  m.def(
+      "recorded_outputs",
+      [](const PyFileListing& listing) {
+        std::vector<std::string> uris;
+        for (const files::FileInfo& file : listing.files) uris.push_back(file.uri);
+        std::vector<std::shared_ptr<const nlohmann::json>> found;
+        {
+          WithoutGil released;
+          found = sink::RecordedOutputs(uris, listing.storage);
+        }
+        std::map<const nlohmann::json*, nb::object> made;  // of a folder once
+        nb::list out;
+        for (const auto& values : found) {
+          if (values == nullptr) {
+            out.append(nb::none());
+            continue;
+          }
+          nb::object& object = made[values.get()];
+          if (!object.is_valid()) object = JsonToPython(*values);
+          out.append(object);
+        }
+        return out;
+      },
+      nb::arg("listing"),
+      nb::sig("def recorded_outputs(listing: FileListing) -> list[dict[str, typing.Any] | None]"),
+      "Of each file what the metadata of the output says that it is a shard of; None where no "
+      "output of ours names it.");
   m.def(
       "shown_address", [](const std::string& address) { return files::ShownAddress(address); },
       nb::arg("address"), "An address without what is secret in it; other texts as they are.");

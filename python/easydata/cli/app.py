@@ -137,6 +137,7 @@ _command(
             "format",
             "num_shards",
             "max_shard_rows",
+            "shard_column",
             "shard_prefix",
             "encode",
             "writer_options",

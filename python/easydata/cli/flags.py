@@ -21,7 +21,14 @@ _SECTIONS = {
 }
 # Options that a flag would say twice, or that are for config files only.
 _WITHOUT_FLAG = {
-    "DatasetConfig": {"data_files", "num_shards", "save_path", "save_format", "name"},
+    "DatasetConfig": {
+        "data_files",
+        "num_shards",
+        "shard_column",
+        "save_path",
+        "save_format",
+        "name",
+    },
     "TokenizeStageConfig": {"default_tokenizer"},
     "SaveStageConfig": {"enabled"},
     "PackStageConfig": {"enabled"},

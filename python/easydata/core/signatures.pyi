@@ -116,6 +116,7 @@ class DatasetWriterSignature(TakesOptions):
         *,
         num_threads: int | None = None,
         max_shard_rows: int | None = None,
+        shard_column: str | None = None,
         shard_prefix: str | None = None,
         encode: Literal["json"] | None = None,
         writer_options: str | None = None,
@@ -129,11 +130,12 @@ class DatasetWriterSignature(TakesOptions):
         Args:
             output_path: A folder, made where it does not exist, or a prefix of an object store ("s3://bucket/rows", "gs://...").
             max_shard_size: Bytes of a file at which a shard is closed, at its next row group.
-            num_shards: Exact number of shards, in place of max_shard_size: runs of 1,024 rows are dealt to them in turn.
+            num_shards: Exact number of shards, in place of max_shard_size: runs of 1,024 rows are dealt to them in turn, shorter ones where rows are few, so that no shard is empty that a row is there for: all rows in runs of equal length, one for each shard, or, past 256 MB of content, as many rows a run as these have for each shard.
             compression: Codec; unset: zstd for Parquet and ArrayRecord, none for the others. Each format has some of them.
             overwrite: Replace an output that is there already, wholly. Only what its own metadata names is deleted: any other file in the folder is an error, and so is one that is read.
             num_threads: Worker threads; unset: one for each core.
             max_shard_rows: Exact number of rows of each shard but the last, in place of max_shard_size.
+            shard_column: Rows of one value of this column go into one of the num_shards shards, whose number is the XXH3 hash (64 bits, seed 0) of the value's text modulo num_shards: of text its UTF-8, of numbers and truth values what JSON has, of dates and times their ISO text, of null nothing. Unset: rows are dealt in their order.
             shard_prefix: Shards are named <prefix>_000000, <prefix>_000001 and so on, as ArrayRecord files of a split are ("train"). Unset: shard-00000, shard-00001, ...
             encode: What a record of an ArrayRecord file is: with "json" the row, all of its columns, as a JSON object. Unset: the value of the only column.
             writer_options: Options of ArrayRecord files as the package array_record takes them, such as "group_size:16,zstd:9": records of a chunk, which are read together, and codec with its level. Unset: group_size:1 and compression.
@@ -495,6 +497,7 @@ class SaveOptions(TypedDict, total=False):
     overwrite: bool
     num_threads: int | None
     max_shard_rows: int | None
+    shard_column: str | None
     shard_prefix: str | None
     encode: Literal["json"] | None
     writer_options: str | None

@@ -492,6 +492,7 @@ class SaveStage(BaseStage):
         if dataset is not None:
             options["format"] = dataset.save_format or config.format
             options["num_shards"] = dataset.num_shards or config.num_shards
+            options["shard_column"] = dataset.shard_column or config.shard_column
         return create_writer(path, columns=config.columns, **options)
 
 

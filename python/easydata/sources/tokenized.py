@@ -21,6 +21,7 @@ from easydata.core.config import (
 from easydata.core.config_class import is_set
 from easydata.sources.create import formatted
 from easydata.sources.first_rows import LOOKED_AT, first_rows
+from easydata.sources.recorded_tokens import refusal_of_tokens
 from easydata.sources.sharded_source import (
     ShardedDataSource,
     ShardInfo,
@@ -180,9 +181,11 @@ class TokenizedShardedSource(WrapperSource[Example]):
 
     def _find_messages(self) -> str | None:
         """The field that holds messages; "" where rows are instructions, None where text is."""
-        empty = None
+        empty, rows, of_tokens = None, 0, 0
         for row in itertools.islice(first_rows(self._source, self._steps), LOOKED_AT):
             fields = [self._content_field] if self._content_field in row else MESSAGE_FIELDS
+            rows += 1
+            of_tokens += self._content_field not in row and "input_ids" in row
             values = {field: decoded(row.get(field)) for field in fields}
             for field, value in values.items():
                 if is_messages(value):
@@ -193,6 +196,8 @@ class TokenizedShardedSource(WrapperSource[Example]):
                 return None
             if not any(row.get(field) is not None for field in fields) and is_instruction(row):
                 return ""
+        if rows and rows == of_tokens:
+            raise refusal_of_tokens(self._source, self._content_field, self._tokenizer)
         return empty
 
     def _template_date(self) -> str | None:

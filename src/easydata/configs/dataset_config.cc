@@ -115,8 +115,10 @@ config::FieldList DatasetConfig::Fields() {
       config::Field{"format_fields", &C::format_fields,
                     "Columns to rename, {old: new}, after format_callback."}
           .ActsAt({"rename", "map"}),
-      config::Field{"shard_column", &C::shard_column, "Column that decides a row's output shard."}
-          .OnlyDefault("rows are dealt to output shards in their order"),
+      config::Field{
+          "shard_column", &C::shard_column,
+          "Column whose value decides a row's output shard, in place of the save stage's."}
+          .ActsAt({"writer.own"}),
       config::Field{"num_shards", &C::num_shards,
                     "Exact number of output shards, in place of the save stage's."}
           .ActsAt({"writer.own"})
@@ -129,9 +131,10 @@ config::FieldList DatasetConfig::Fields() {
                     "they are. A value that is none of its type is an error of its row."}
           .ActsAt({"cast"}),
       config::Field{"decode", &C::decode,
-                    "What records of ArrayRecord files are: text in content_field (unset, too), "
-                    "tokens (little-endian int32) in input_ids, bytes in record, or JSON objects "
-                    "of several columns."},
+                    "What records of ArrayRecord files are: text in content_field, tokens "
+                    "(little-endian int32) in input_ids, bytes in record, or JSON objects of "
+                    "several columns. Unset: what the metadata of an output of ours says, and text "
+                    "where there is none."},
       config::Field{
           "shuffle", &C::shuffle,
           "Order of the rows: unset: as they are; \"blocks\": blocks of rows in random order; "

@@ -230,6 +230,9 @@ config::FieldList SaveStageConfig::Fields() {
   options = config::Changed(std::move(options), "num_shards", [](const config::Field& field) {
     return field.SupersededBy("DatasetConfig.num_shards");
   });
+  options = config::Changed(std::move(options), "shard_column", [](const config::Field& field) {
+    return field.SupersededBy("DatasetConfig.shard_column");
+  });
   return config::Joined(
       {{
            config::Field{"enabled", &C::enabled,

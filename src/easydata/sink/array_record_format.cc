@@ -99,9 +99,9 @@ Status ForEachValueOf(const arrow::RecordBatch& rows, const Each& each) {
 
 /// Calls `each(record)` for the rows of a batch, as JSON.
 template <typename Each>
-Status ForEachJson(const arrow::RecordBatch& rows, const Each& each) {
+Status ForEachJson(const arrow::RecordBatch& rows, json::NonFiniteCounts* nulls, const Each& each) {
   std::string lines;
-  ARROW_RETURN_NOT_OK(json::AppendJsonLines(rows, &lines));
+  ARROW_RETURN_NOT_OK(json::AppendJsonLines(rows, &lines, nulls));
   std::string_view rest = lines;
   while (!rest.empty()) {
     const size_t end = rest.find('\n');
@@ -129,7 +129,8 @@ class ArrayRecordFormat : public ShardFormat {
     };
     const auto add = [&](std::string_view record) { return keep(encoder.Add(record)); };
     for (const auto& part : parts) {
-      ARROW_RETURN_NOT_OK(is_json_ ? ForEachJson(*part, add) : ForEachValueOf(*part, add));
+      ARROW_RETURN_NOT_OK(is_json_ ? ForEachJson(*part, &group.nulls, add)
+                                   : ForEachValueOf(*part, add));
       group.rows += part->num_rows();
     }
     ARROW_RETURN_NOT_OK(keep(encoder.Finish()));
@@ -169,6 +170,13 @@ Status CheckColumn(const arrow::Schema& schema) {
 
 bool IsJson(const RecordOptions& records) { return records.encode == "json"; }
 
+std::string_view RecordsOf(const arrow::Schema& schema, const RecordOptions& records) {
+  if (IsJson(records)) return "json";
+  const arrow::DataType& type = *schema.field(0)->type();
+  if (IsList(type)) return "int32";
+  return arrow::is_string(type.id()) ? "text" : "bytes";
+}
+
 Result<std::unique_ptr<ShardFormat>> MakeArrayRecordFormat(std::shared_ptr<arrow::Schema> schema,
                                                            const std::string& compression,
                                                            const RecordOptions& records) {
@@ -198,6 +206,7 @@ constinit const OutputFormat kArrayRecordOutput = {
     .extension = ".arecord",
     .codecs = {{{"none"}, {"brotli"}, {"zstd"}, {"snappy"}}},
     .options = {"encode", "writer_options"},
+    .records = RecordsOf,
     .writes_json = IsJson,
     .rows_together = GroupSizeOf,
     .make = MakeArrayRecordFormat};

@@ -53,6 +53,8 @@ struct OutputFormat {
   std::array<OutputCodec, 6> codecs{};
   /// Those of WriteOptions that some formats alone take: "encode", "writer_options".
   std::array<std::string_view, 2> options{};
+  /// What a record is, for formats that do not say so themselves: how RecordDecoding names it.
+  std::string_view (*records)(const arrow::Schema& schema, const RecordOptions& records) = nullptr;
   /// Whether a row becomes a JSON object, in which columns of JSON text stay as they are.
   bool (*writes_json)(const RecordOptions& records) = [](const RecordOptions&) { return false; };
   /// Rows that are encoded together: a row group has a multiple of so many.

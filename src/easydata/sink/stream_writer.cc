@@ -14,6 +14,8 @@
 #include "easydata/exec/stop_scope.h"
 #include "easydata/outputs/output_file.h"
 #include "easydata/sink/plan_inputs.h"
+#include "easydata/sink/saved_position.h"
+#include "easydata/sink/shards_by_value.h"
 #include "easydata/storage/open_output_store.h"
 #include "easydata/stream/fingerprint.h"
 
@@ -38,6 +40,7 @@ struct OpenShard {
     ARROW_RETURN_NOT_OK(encoder->Append(group));
     record.rows += group.rows;
     record.tokens += group.tokens;
+    for (const auto& [column, count] : group.nulls) record.nulls[column] += count;
     return Status::OK();
   }
 
@@ -49,68 +52,6 @@ struct OpenShard {
     return Status::OK();
   }
 };
-
-nlohmann::json StateJson(const StreamPosition& position) {
-  return {{"cursor", position.cursor.ToJson()},
-          {"skip", position.skip},
-          {"dropped", position.dropped.rows},
-          {"dropped_tokens", position.dropped.tokens},
-          {"dropped_at", position.dropped.addresses}};
-}
-
-Result<int64_t> CountOf(const nlohmann::json& value, const std::string& what) {
-  if (IsWholeNumber(value) && value >= 0 && value.get<int64_t>() >> 62 == 0) {
-    return value.get<int64_t>();
-  }
-  return Status::Invalid(what, " must be a count, not ", value.dump());
-}
-
-Result<std::map<std::string, int64_t>> CountsOf(const nlohmann::json& saved,
-                                                const std::string& key) {
-  std::map<std::string, int64_t> counts;
-  const auto found = saved.find(key);
-  if (found == saved.end() || !found->is_object()) return Status::Invalid(key, " is missing");
-  for (const auto& [reason, count] : found->items()) {
-    ARROW_ASSIGN_OR_RAISE(counts[reason], CountOf(count, key));
-  }
-  return counts;
-}
-
-bool AreAddresses(const nlohmann::json& saved) {
-  if (!saved.is_object()) return false;
-  return std::all_of(saved.begin(), saved.end(), [](const nlohmann::json& addresses) {
-    return addresses.is_array() &&
-           std::all_of(addresses.begin(), addresses.end(),
-                       [](const auto& address) { return address.is_string(); });
-  });
-}
-
-Result<DropTotals> DroppedFromJson(const nlohmann::json& saved) {
-  DropTotals dropped;
-  ARROW_ASSIGN_OR_RAISE(dropped.rows, CountsOf(saved, "dropped"));
-  ARROW_ASSIGN_OR_RAISE(dropped.tokens, CountsOf(saved, "dropped_tokens"));
-  const auto addresses = saved.find("dropped_at");
-  if (addresses == saved.end() || !AreAddresses(*addresses)) {
-    return Status::Invalid("dropped_at must be lists of texts by reason");
-  }
-  addresses->get_to(dropped.addresses);
-  return dropped;
-}
-
-/// Reads the position after a group of `rows` rows: it can pass over no more rows than these.
-Result<StreamPosition> PositionFromJson(const nlohmann::json& saved, int64_t rows) {
-  StreamPosition position;
-  if (!saved.is_object() || !saved.contains("cursor") || !saved.contains("skip")) {
-    return Status::Invalid("its position is missing");
-  }
-  ARROW_ASSIGN_OR_RAISE(position.skip, CountOf(saved.at("skip"), "skip"));
-  if (position.skip > rows) {
-    return Status::Invalid("it leaves out ", position.skip, " rows of ", rows, " written");
-  }
-  ARROW_ASSIGN_OR_RAISE(position.dropped, DroppedFromJson(saved));
-  position.cursor = Cursor(saved.at("cursor"));
-  return position;
-}
 
 /// "2026-11-23T08:47:46Z".
 std::string Now() {
@@ -138,6 +79,7 @@ struct StreamWriter::Work {
   std::unique_ptr<ShardFormat> format;
   // Last: its destructor waits for tasks that use the members above.
   std::unique_ptr<exec::OrderedMap<RowGroup, Encoded>> groups;
+  std::unique_ptr<ShardsByValue> by_value;
 
   Result<OpenShard> OpenNew(size_t index) {
     OpenShard shard;
@@ -165,7 +107,11 @@ Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteO
                         FindOutputFormat(options.format, options.compression));
   names.extension = ShardExtension(*format, options.compression);
   ARROW_RETURN_NOT_OK(config::CheckOptions(options));
-  if (options.num_shards.has_value()) {
+  if (!options.shard_column.empty() && !options.num_shards.has_value()) {
+    return Status::Invalid(
+        "shard_column: needs num_shards, the number of shards that its values are divided among");
+  }
+  if (options.num_shards.has_value() && options.shard_column.empty()) {
     wiring.row_groups.rows = kRowsDealt;
     wiring.row_groups.exact_rows = true;
   }
@@ -184,6 +130,7 @@ void StreamWriter::Cancel() {
   if (running_ == nullptr) return;
   running_->stage->Cancel();
   if (running_->groups != nullptr) running_->groups->Cancel();
+  if (running_->by_value != nullptr) running_->by_value->Cancel();
 }
 
 WriteProgress StreamWriter::progress() const { return {rows_, tokens_, bytes_, shards_, kept_}; }
@@ -230,6 +177,7 @@ nlohmann::json StreamWriter::Form() const {
   if (options_.column_types.has_value()) form["column_types"] = options_.column_types->values;
   if (options_.num_shards.has_value()) {
     form["num_shards"] = *options_.num_shards;
+    if (!options_.shard_column.empty()) form["shard_column"] = options_.shard_column;
   } else if (options_.max_shard_rows.has_value()) {
     form["max_shard_rows"] = *options_.max_shard_rows;
   } else {
@@ -265,6 +213,7 @@ WriteResult StreamWriter::ResultOf(const OutputFolder& folder, DropTotals droppe
     result.rows += shard.rows;
     result.tokens += shard.tokens;
     result.bytes += shard.bytes;
+    for (const auto& [column, count] : shard.nulls) result.nulls[column] += count;
   }
   return result;
 }
@@ -319,7 +268,11 @@ nlohmann::json StreamWriter::Metadata(const WriteResult& result,
                              {"dropped_at", result.dropped.addresses},
                              {"shards", std::move(shards)}};
   if (!result.mix_end.is_null()) metadata["mix_end"] = result.mix_end;
+  if (!result.nulls.empty()) metadata["nulls"] = result.nulls;
   if (!options_.encode.empty()) metadata["encode"] = options_.encode;
+  if (format_->records != nullptr) {
+    metadata["records"] = format_->records(schema, options_.records());
+  }
   if (!wiring_.template_date.empty()) metadata[kTemplateDate] = wiring_.template_date;
   return metadata;
 }
@@ -375,6 +328,8 @@ Result<WriteResult> StreamWriter::Run() {
   work.reader = std::make_unique<RowGroupReader>(work.stage.get(), wiring_.row_groups);
   ARROW_RETURN_NOT_OK(Restore(&work));
   ARROW_RETURN_NOT_OK(MakeLayout(&work));
+  const bool by_value = !options_.shard_column.empty();
+  if (options_.num_shards.has_value() && !by_value) ARROW_RETURN_NOT_OK(DealFewRows(&work));
   ARROW_ASSIGN_OR_RAISE(
       work.format, format_->make(work.layout->schema(), options_.compression, options_.records()));
   auto encode = [&work](RowGroup group) -> Result<Encoded> {
@@ -389,7 +344,12 @@ Result<WriteResult> StreamWriter::Run() {
     encoded.tokens = tokens;
     return Encoded{std::move(encoded), std::move(group.next)};
   };
-  {
+  if (by_value) {
+    ARROW_ASSIGN_OR_RAISE(auto made, MakeByValue(&work));
+    std::lock_guard<std::mutex> lock(mutex_);
+    work.by_value = std::move(made);
+    if (cancelled_) work.by_value->Cancel();
+  } else {
     auto groups = std::make_unique<exec::OrderedMap<RowGroup, Encoded>>(
         work.context.pool, work.context.pool->num_threads() + 1,
         [&work] { return work.reader->Next(); }, std::move(encode));
@@ -428,6 +388,23 @@ Status StreamWriter::MakeLayout(Work* work) {
   return Status::OK();
 }
 
+/// Where rows are too few for a whole run for each shard, runs are shorter, so that none gets none.
+Status StreamWriter::DealFewRows(Work* work) const {
+  const int64_t shards = *options_.num_shards;
+  ARROW_ASSIGN_OR_RAISE(const auto ahead,
+                        work->reader->CountAhead(shards * kRowsDealt, wiring_.ahead_bytes));
+  if (ahead.rows == shards * kRowsDealt) return Status::OK();
+  if (ahead.is_all) {
+    // One run for each shard, in order.
+    work->reader->SetGroupRows(ahead.rows / shards, ahead.rows % shards);
+    return Status::OK();
+  }
+  // More than is kept in memory: as many rows of each shard as there are at hand.
+  const int64_t multiple = wiring_.row_groups.multiple;
+  work->reader->SetGroupRows(std::max(multiple, ahead.rows / shards / multiple * multiple), 0);
+  return Status::OK();
+}
+
 Status StreamWriter::WriteBySize(Work* work) {
   std::optional<OpenShard> shard;
   StreamPosition next;
@@ -460,20 +437,34 @@ Status StreamWriter::WriteBySize(Work* work) {
   return shard.has_value() ? close() : Status::OK();
 }
 
+Result<std::unique_ptr<ShardsByValue>> StreamWriter::MakeByValue(Work* work) const {
+  return ShardsByValue::Make(
+      work->stage->schema(),
+      {options_.shard_column, *options_.num_shards, wiring_.row_groups, wiring_.ahead_bytes},
+      work->context.pool, [work] { return work->reader->Next(); }, work->layout.get(),
+      work->format.get());
+}
+
 Status StreamWriter::WriteByCount(Work* work) {
   std::vector<OpenShard> shards;
   for (int64_t i = 0; i < *options_.num_shards; ++i) {
     ARROW_ASSIGN_OR_RAISE(auto shard, work->OpenNew(static_cast<size_t>(i)));
     shards.push_back(std::move(shard));
   }
-  for (size_t run = 0;; ++run) {
+  auto next = [work, run = size_t{0}]() mutable -> Result<std::optional<ShardsByValue::Group>> {
+    if (work->by_value != nullptr) return work->by_value->Next();
     ARROW_ASSIGN_OR_RAISE(auto encoded, work->groups->Next());
-    if (!encoded.has_value()) break;
-    OpenShard& shard = shards[run % shards.size()];
+    if (!encoded.has_value()) return std::nullopt;
+    return ShardsByValue::Group{run++, std::move(encoded->group)};
+  };
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(auto group, next());
+    if (!group.has_value()) break;
+    OpenShard& shard = shards[group->shard % shards.size()];
     const int64_t before = shard.file->size();
-    ARROW_RETURN_NOT_OK(shard.Append(encoded->group));
-    rows_ += encoded->group.rows;
-    tokens_ += encoded->group.tokens;
+    ARROW_RETURN_NOT_OK(shard.Append(group->encoded));
+    rows_ += group->encoded.rows;
+    tokens_ += group->encoded.tokens;
     bytes_ += shard.file->size() - before;
   }
   for (OpenShard& shard : shards) {

@@ -164,8 +164,10 @@ config::FieldList ErrorPolicy::Fields() {
           "attempts, "
           "or that were exchanged: stop, leave out what is left of them and count it, or also "
           "list them in a file beside quarantine_path (bad.jsonl: bad.shards.jsonl)."},
-      config::Field{"quarantine_path", &O::quarantine_path,
-                    "JSONL file that on_error=\"quarantine\" appends bad rows to."}
+      config::Field{
+          "quarantine_path", &O::quarantine_path,
+          "JSONL file that on_error=\"quarantine\" appends bad rows to, each once, whatever passes "
+          "and runs come by it."}
           .ActsAt({"source", "tokenize", "examples"}),
   };
 }

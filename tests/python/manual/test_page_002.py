@@ -225,7 +225,7 @@ def test_pre_tokenization_pipeline(page: list[Block], models: dict[str, Path]) -
 
     write_jsonl("raw_data/a.jsonl", [{"text": text} for text in texts(50)])
     page[11].run({name: getattr(easydata, name) for name in easydata.__all__})
-    assert Path("tokenized_data/_metadata.json").exists()
+    assert Path("tokenized_data/.metadata.json").exists()
     file = pq.ParquetFile("tokenized_data/shard-00000.parquet")
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
     assert file.read()["input_ids"].to_pylist() == ids_of(models[LLAMA], texts(50))

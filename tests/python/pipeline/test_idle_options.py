@@ -324,7 +324,7 @@ def test_create_source_acts_on_its_own_rows_or_refuses(
     data: dict[str, dict[str, Any]], tiny: str
 ) -> None:
     texts = "texts.jsonl"
-    for option in ("split", "dataset_split_name", "shard_column", "cache_path"):
+    for option in ("split", "dataset_split_name", "cache_path"):
         with pytest.raises(NotImplementedError, match=option):
             create_source(DatasetConfig(texts, **{option: "validation"}))
     with pytest.raises(ConfigError, match="storage_options has no effect"):
