@@ -74,8 +74,14 @@ class CsvShardedSource(FileSource):
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Row]:
         """The rows of a file from row `row` on; records are counted from the file's start."""
+        return _native.iterate_rows(self._plan_of_rows().stream(None, [shard_name], row))
+
+    def __iter__(self) -> Iterator[Row]:
+        return _native.iterate_rows(self._plan_of_rows().stream())
+
+    def _plan_of_rows(self) -> _native.Plan:
+        """The plan of rows that hold what has no column, too."""
         if self._made_for_rows is None:
             options = {**self._format_options(), "keep_rest": True}
             self._made_for_rows = _native.make_source(self._identified(), self._format, options)
-        plan = self._plan_of(self._made_for_rows)
-        return _native.iterate_rows(plan.stream(None, [shard_name], row))
+        return self._plan_of(self._made_for_rows)

@@ -14,6 +14,7 @@
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/read_order.h"
 #include "easydata/source/read_order_stage.h"
+#include "easydata/source/shard_error.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/stage_timer.h"
 
@@ -62,6 +63,10 @@ Result<std::shared_ptr<arrow::Schema>> SchemaOf(const Source& source,
     ARROW_ASSIGN_OR_RAISE(types, ColumnTypes::Make(options.column_types->values));
   }
   auto schema = source.ColumnsOfShards(options.columns, types, shards, options.is_look);
+  if (files::IsFileError(schema.status()) || schema.status().IsInvalid()) {
+    const ShardRef first{options.name, source.shard_names()[shards.front()]};
+    schema = ShardError(schema.status(), std::make_shared<const ShardRef>(first), std::nullopt);
+  }
   if (options.errors.on_missing == OnError::kRaise || !files::IsFileError(schema.status()))
     return schema;
   for (size_t i = 1; i < shards.size(); ++i) {

@@ -303,6 +303,14 @@ Result<std::vector<Candidate>> Choose(
       out.push_back(std::move(chosen));
       continue;
     }
+    const auto is_part = std::ranges::any_of(candidates, [&wanted_name = name](const Candidate& c) {
+      return wanted_name.starts_with(c.field->name() + ".");
+    });
+    if (is_part) {
+      return Status::Invalid("columns: names whole columns, and '", name, "' would be a field in ",
+                             "one; give that its type: column_types={'", name, "': '",
+                             type_name.empty() ? "string" : type_name, "'}");
+    }
     const bool as_text = json == JsonTarget::kText;
     if (rows >= 0 && (type != nullptr || as_text)) {
       out.push_back({as_text ? json::JsonField(name) : arrow::field(name, type),

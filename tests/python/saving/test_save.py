@@ -193,7 +193,7 @@ def test_columns_are_those_of_all_rows_not_of_the_first(tmp_path: Path) -> None:
 
 def test_a_later_new_key_is_an_error_that_names_it(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"a": i} for i in range(1500)] + [{"a": 1, "late": 2}]
-    with pytest.raises(ValueError, match=r"row 1500.*'late'.*columns="):
+    with pytest.raises(ValueError, match=r"row 1500.*'late'.*column_types="):
         save_dataset(Rows(rows), tmp_path / "out")
     assert not (tmp_path / "out").exists()
     stats = save_dataset(Rows(rows), tmp_path / "out", columns={"a": "int32", "late": "float64"})
