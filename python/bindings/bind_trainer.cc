@@ -72,8 +72,8 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
   auto context = std::make_shared<ExampleContext>();
   Owned owned;
   context->encoder = SharedArgument(encoder);
-  context->tokens = {eos_id, std::move(eos_text), bos_id,   std::move(bos_text),
-                     pad_id, pad_left,            empty_id, are_spelled};
+  context->tokens = {eos_id,   std::move(eos_text), bos_id, std::move(bos_text), pad_id, pad_left,
+                     empty_id, are_spelled};
   context->span_finder.ask = AskForEnds(owned.Lend(std::move(ask)));
   std::sort(special.begin(), special.end());
   context->span_finder.special = std::move(special);
@@ -258,7 +258,8 @@ void BindTrainer(nb::module_& m) {
            nb::arg("pad_left"), nb::arg("empty_id").none(), nb::arg("finds_spans"), nb::arg("ask"),
            nb::arg("special"), nb::arg("plain").none(), nb::arg("with_tools").none(),
            nb::arg("variables"), nb::arg("render").none(), nb::arg("has_generation"),
-           nb::arg("roles"), nb::arg("own_roles"), nb::arg("given"), nb::arg("frame"), nb::arg("are_spelled"));
+           nb::arg("roles"), nb::arg("own_roles"), nb::arg("given"), nb::arg("frame"),
+           nb::arg("are_spelled"));
   BindOwner<PyExampleMaker>(m, "ExampleMaker", "Makes the examples of one kind of trainer.")
       .def_prop_ro("name", [](const PyExampleMaker& self) { return self.maker->name(); })
       .def_prop_ro(

@@ -58,7 +58,7 @@ class AsyncDataLoader(
         "put; None: they stay arrays of numpy.",
         "padding": "{column: PadSpec}; other columns of lists are padded to the longest row: "
         "tokens with the tokenizer's pad token (else its EOS, else 0), labels with -100, others "
-        "with 0; the prompts of examples at the left, all else at the right. A column that the "
+        "with 0; the prompts of GRPO and PPO at the left, all else at the right. A column that the "
         "stream does not have is an error, which comes with the first batch; whole rows of JSON "
         "have no known columns, and may be without it.",
     },

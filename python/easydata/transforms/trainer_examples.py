@@ -529,8 +529,9 @@ class DPOPreprocessTransform(
 
     Columns: `prompt_input_ids`, `prompt_attention_mask`, and for chosen and rejected
     `*_input_ids` (the prompt and the answer), `*_attention_mask`, `*_labels`. Layout "trl":
-    `prompt_ids`, `chosen_ids`, `rejected_ids`. Loaders fill prompts up at the left, all else at the
-    right, with the tokenizer's pad token.
+    `prompt_ids`, `chosen_ids`, `rejected_ids`. Fixed shapes have the prompt's padding at its left;
+    of rows that keep their lengths a loader fills all columns up at the right, with the tokenizer's
+    pad token.
     """
 
     _options_type = _native.PreferenceOptions
@@ -620,7 +621,7 @@ class KTOPreprocessTransform(_Unpaired, Transform):
 
     Columns: `label`, `prompt_input_ids`, `prompt_attention_mask`, `completion_input_ids` (the
     prompt and the completion), `completion_attention_mask`, `completion_labels`. Layout "trl":
-    `prompt_ids`, `completion_ids`, `label`. Prompts are filled up as those of DPO.
+    `prompt_ids`, `completion_ids`, `label`.
     """
 
     def __call__(self, example: Example) -> Example | None:
@@ -655,8 +656,8 @@ class GRPOPreprocessTransform(
 
     A prompt is `prompt` (text or chat), `messages`, or what `chosen` and `rejected` begin with
     alike. Its end stays where it is too long. It is padded at its left, and its mask with it: here,
-    or by a loader where rows keep their lengths (`fixed_shapes=False`, layout "trl"). Columns:
-    `input_ids`, `attention_mask`; name what rewards need by `keep_columns`.
+    or by a loader where `fixed_shapes=False` leaves rows their lengths. Columns: `input_ids`,
+    `attention_mask`; name what rewards need by `keep_columns`.
     """
 
     _options_type = _native.PromptOptions

@@ -374,9 +374,9 @@ Result<WriteResult> StreamWriter::Run() {
   work.reader = std::make_unique<RowGroupReader>(work.stage.get(), wiring_.row_groups);
   ARROW_RETURN_NOT_OK(Restore(&work));
   ARROW_RETURN_NOT_OK(MakeLayout(&work));
-  ARROW_ASSIGN_OR_RAISE(
-      work.format, format_->make(WithPaddings(work.layout->schema(), plan_.facts().paddings),
-                                 options_.compression, options_.records()));
+  ARROW_ASSIGN_OR_RAISE(work.format,
+                        format_->make(WithPaddings(work.layout->schema(), plan_.facts().paddings),
+                                      options_.compression, options_.records()));
   auto encode = [&work](RowGroup group) -> Result<Encoded> {
     std::vector<std::shared_ptr<arrow::RecordBatch>> parts;
     int64_t tokens = 0;

@@ -24,9 +24,9 @@ TEST(ColumnPaddingTest, TheFirstStreamThatKnowsAColumnSaysHowItIsPadded) {
 }
 
 TEST(ColumnPaddingTest, AFieldKeepsIt) {
-  const auto plain = arrow::schema({arrow::field("a", arrow::list(arrow::int32())),
-                                    arrow::field("b", arrow::list(arrow::int32()),
-                                                 arrow::key_value_metadata({{"mine", "x"}}))});
+  const auto plain = arrow::schema(
+      {arrow::field("a", arrow::list(arrow::int32())),
+       arrow::field("b", arrow::list(arrow::int32()), arrow::key_value_metadata({{"mine", "x"}}))});
   EXPECT_EQ(WithPaddings(plain, nullptr), plain);
   const auto schema =
       WithPaddings(plain, Of({{"b", {.value = -7, .left = true, .is_token = true}}}));
@@ -42,13 +42,13 @@ TEST(ColumnPaddingTest, AFieldKeepsIt) {
 
 TEST(ColumnPaddingTest, WhatCannotBeReadSaysNothing) {
   for (const char* text : {"", "{", "[]", "{}", R"({"value": "x"})", R"({"value": 1.5})"}) {
-    const auto field = arrow::field("a", arrow::int32(),
-                                    arrow::key_value_metadata({{"easydata.padding", text}}));
+    const auto field =
+        arrow::field("a", arrow::int32(), arrow::key_value_metadata({{"easydata.padding", text}}));
     EXPECT_FALSE(PaddingOf(*field).has_value()) << text;
   }
-  const auto odd = arrow::field(
-      "a", arrow::int32(),
-      arrow::key_value_metadata({{"easydata.padding", R"({"value": 3, "left": 1})"}}));
+  const auto odd =
+      arrow::field("a", arrow::int32(),
+                   arrow::key_value_metadata({{"easydata.padding", R"({"value": 3, "left": 1})"}}));
   EXPECT_FALSE(PaddingOf(*odd).value().left);
 }
 

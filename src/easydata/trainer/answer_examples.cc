@@ -51,8 +51,7 @@ AnswerPieces AddPieces(const ExampleDrafts::Row& row, const AnswerTexts& texts,
   for (const std::string& whole : texts.whole) {
     std::string_view answer = std::string_view(whole).substr(prompt.size());
     if (!texts.is_chat) answer = WithoutEos(answer, tokens);
-    pieces.answers.push_back(
-        row.pieces.Add(answer, /*add_special_tokens=*/false, row.number));
+    pieces.answers.push_back(row.pieces.Add(answer, /*add_special_tokens=*/false, row.number));
   }
   return pieces;
 }

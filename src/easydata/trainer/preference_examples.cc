@@ -24,10 +24,9 @@ struct PreferenceMaker : ExampleMaker, std::enable_shared_from_this<PreferenceMa
   std::vector<std::string> unnamed_fields() const override { return OtherAnswerFields(); }
   std::vector<ExampleWriter::Column> columns() const override {
     using Kind = ExampleWriter::Kind;
-    const ExampleWriter::Column prompt = {.name = "prompt_ids", .left = true};
-    if (options.example.is_trl()) return {prompt, {"chosen_ids"}, {"rejected_ids"}};
-    return {{.name = "prompt_input_ids", .left = true},
-            {.name = "prompt_attention_mask", .kind = Kind::kMask, .left = true},
+    if (options.example.is_trl()) return {{"prompt_ids"}, {"chosen_ids"}, {"rejected_ids"}};
+    return {{"prompt_input_ids"},
+            {"prompt_attention_mask", Kind::kMask},
             {"chosen_input_ids"},
             {"chosen_attention_mask", Kind::kMask},
             {"chosen_labels", Kind::kLabels},

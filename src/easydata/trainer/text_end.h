@@ -10,8 +10,8 @@
 namespace easydata::trainer {
 
 /// The text that is encoded of one that is to end in EOS: without the EOS that it spells at its end
-/// behind its first `begun` bytes. Whether that would be read as the token depends on the tokenizer,
-/// and on what is before it.
+/// behind its first `begun` bytes. Whether that would be read as the token depends on the
+/// tokenizer, and on what is before it.
 std::string_view WithoutEos(std::string_view text, const TokenRoles& tokens, size_t begun = 0);
 
 /// Ends the ids of such a text in the EOS token, before the special tokens `after` that its encoder

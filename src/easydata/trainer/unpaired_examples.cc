@@ -38,15 +38,15 @@ struct UnpairedMaker : ExampleMaker, std::enable_shared_from_this<UnpairedMaker>
   }
   std::vector<ExampleWriter::Column> columns() const override {
     using Kind = ExampleWriter::Kind;
-    const ExampleWriter::Column prompt = {.name = "prompt_ids", .left = true};
-    if (options.example.is_trl()) return {prompt, {"completion_ids"}, {"label", Kind::kFlag}};
-    std::vector<ExampleWriter::Column> made = {
-        {"label", Kind::kFlag},
-        {.name = "prompt_input_ids", .left = true},
-        {.name = "prompt_attention_mask", .kind = Kind::kMask, .left = true},
-        {"completion_input_ids"},
-        {"completion_attention_mask", Kind::kMask},
-        {"completion_labels", Kind::kLabels}};
+    if (options.example.is_trl()) {
+      return {{"prompt_ids"}, {"completion_ids"}, {"label", Kind::kFlag}};
+    }
+    std::vector<ExampleWriter::Column> made = {{"label", Kind::kFlag},
+                                               {"prompt_input_ids"},
+                                               {"prompt_attention_mask", Kind::kMask},
+                                               {"completion_input_ids"},
+                                               {"completion_attention_mask", Kind::kMask},
+                                               {"completion_labels", Kind::kLabels}};
     if (embedding != nullptr) {
       made.push_back({kEmbeddingIds});
       made.push_back({"embedding_attention_mask", Kind::kMask});
