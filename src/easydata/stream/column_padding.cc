@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/json/bounded_json.h"
+
 namespace easydata {
 namespace {
 
@@ -39,15 +41,15 @@ std::optional<ColumnPadding> PaddingOf(const arrow::Field& field) {
   if (!field.HasMetadata()) return std::nullopt;
   const auto text = field.metadata()->Get(kPaddingKey);
   if (!text.ok()) return std::nullopt;
-  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const auto json = json::ParseBoundedJson(*text);
+  if (!json.ok() || !json->is_object()) return std::nullopt;
+  const auto value = json->find("value");
+  if (value == json->end() || !value->is_number_integer()) return std::nullopt;
   ColumnPadding padding;
-  if (!json.is_object() || !json.contains("value") || !json["value"].is_number_integer()) {
-    return std::nullopt;
-  }
-  padding.value = json["value"].get<int64_t>();
+  padding.value = value->get<int64_t>();
   const auto is_set = [&](const char* key) {
-    const auto at = json.find(key);
-    return at != json.end() && at->is_boolean() && at->get<bool>();
+    const auto at = json->find(key);
+    return at != json->end() && at->is_boolean() && at->get<bool>();
   };
   padding.left = is_set("left");
   padding.is_token = is_set("is_token");
