@@ -526,7 +526,7 @@ def tokenize(stream: Stream, encoder: TextEncoder, report: Callable[[str, str, i
 class ExampleContext:
     """What examples are made with."""
 
-    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, finds_spans: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], own_roles: Sequence[str], given: str, frame: str) -> None: ...
+    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, finds_spans: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], own_roles: Sequence[str], given: str, frame: str, are_spelled: bool) -> None: ...
 
 class ExampleMaker:
     """Makes the examples of one kind of trainer."""
@@ -596,7 +596,7 @@ class UnpairedOptions:
 def unpaired_examples(context: ExampleContext, options: UnpairedOptions) -> ExampleMaker:
     """Examples with one answer, good or bad."""
 
-def unpaired_examples_with_embedding(context: ExampleContext, options: UnpairedOptions, embedding: TextEncoder) -> ExampleMaker:
+def unpaired_examples_with_embedding(context: ExampleContext, options: UnpairedOptions, embedding: TextEncoder, embedding_pad_id: int) -> ExampleMaker:
     """The same, with the prompts as another tokenizer encodes them."""
 
 class PromptOptions:
@@ -769,12 +769,12 @@ class Packer:
 class LoadOptions:
     """The options of easydata.AsyncDataLoader."""
 
-    def __init__(self, *, batch_size: int = 8, drop_last: bool = True, rank: int = 0, world_size: int = 1, lanes: int = 1, steps: int | None = None, batch_rampup: Mapping[int, int] | None = None, prefetch_enabled: bool = True, prefetch_buffer_size: int = 4, num_threads: int | None = None, epochs: int | None = None, shuffle_buffer_size: int | None = None, bucket_batches: int | None = None, seed: int | None = None, prefetch_workers: int = 2, prefetch_to_device: bool = False) -> None: ...
+    def __init__(self, *, batch_size: int = 8, drop_last: bool = True, pad_token_id: int | None = None, rank: int = 0, world_size: int = 1, lanes: int = 1, steps: int | None = None, batch_rampup: Mapping[int, int] | None = None, prefetch_enabled: bool = True, prefetch_buffer_size: int = 4, num_threads: int | None = None, epochs: int | None = None, shuffle_buffer_size: int | None = None, bucket_batches: int | None = None, seed: int | None = None, prefetch_workers: int = 2, prefetch_to_device: bool = False) -> None: ...
 
 class Loader:
     """Hands out a stream in steps; see easydata.AsyncDataLoader."""
 
-    def __init__(self, stream: Stream, options: LoadOptions, padding: Mapping[str, Any] | None = None, padding_may_miss: bool = False, pad_token_id: int | None = None) -> None:
+    def __init__(self, stream: Stream, options: LoadOptions, padding: Mapping[str, Any] | None = None, padding_may_miss: bool = False, known_pad_id: int | None = None) -> None:
         """
         `padding` has a PadSpec by column; with `padding_may_miss` the stream may be without some of them.
         """

@@ -207,6 +207,9 @@ class Chain {
                          columns, name);
     auto node = MakeNode(expands ? "expand" : "map", {{"callable", text}}, stream_);
     node->has_identity = has_identity;
+    for (const TransformStep* step : called_) {
+      transform::RenamePaddings(step->fields, &node->facts);
+    }
     node->keeps_row_count = op->keeps_rows();
     stream_ = MapPlan(stream_, std::move(op), std::move(node));
     called_.clear();

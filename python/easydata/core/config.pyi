@@ -75,6 +75,7 @@ class LoadStageConfig:
     num_threads: int | None = None
     batch_rampup: dict[int, int] | None = None
     padding: dict[str, Any] | None = None
+    pad_token_id: int | None = None
     bucket_batches: int | None = None
 
 @dataclass
@@ -196,6 +197,7 @@ class TokenizerConfig:
     return_attention_mask: bool = True
     trust_remote_code: bool = True
     view: Literal["json", "transformers"] = "json"
+    split_special_tokens: bool | None = None
     chat_template: str | None = None
     template_date: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None

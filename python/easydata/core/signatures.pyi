@@ -24,6 +24,7 @@ class AsyncDataLoaderSignature(TakesOptions):
         sharding_map: Mapping[str, Any] | Any = None,
         seed: int | None = None,
         *,
+        pad_token_id: int | None = None,
         rank: int = 0,
         world_size: int = 1,
         lanes: int = 1,
@@ -47,6 +48,7 @@ class AsyncDataLoaderSignature(TakesOptions):
             drop_last: Leave out a last batch that is not full. Otherwise it is short or, with several ranks, filled up with rows of attention_mask 0 and labels -100.
             sharding_map: {column: jax sharding}, or one sharding for all columns: where arrays are put; None: they stay arrays of numpy.
             seed: Seed of shuffle_buffer_size and bucket_batches; unset: 0. Every epoch has an order of its own.
+            pad_token_id: Token that columns of tokens are filled up with. Unset: the pad token of the tokenizer that they come from, else its EOS; 0 where nothing tells of a tokenizer.
             rank: Which part of every step this process gets, from 0.
             world_size: Processes that share the stream.
             lanes: Independent parts of the stream, each with its own share of the data, mixed and packed by itself; lane l gives the l-th of so many equal parts of every step, and a rank reads only the lanes that its rows are in. More than 1 needs `steps`, a mix that never ends, or files that tell how many rows they have: such lanes end together with the shortest, and what the others have beyond that is dropped, and counted so.
@@ -56,7 +58,7 @@ class AsyncDataLoaderSignature(TakesOptions):
             epochs: Passes over the data that follow each other without an end between them; unset: one for each iter() of the loader.
             bucket_batches: Batches whose rows are put in order of length together (of input_ids where there is a list, else bytes), so that little of each is padding; they come in random order. Such a window ends at 256 MB, too. Unset: rows stay as they come.
             prefetch_to_device: Put the next batch on the JAX devices while one is in use, if it is ready by then. It needs a mesh or a sharding_map.
-            padding: {column: PadSpec}; other columns of lists are padded at the right to the longest row: input_ids with the tokenizer's pad id (0 where there is none), labels with -100, others with 0. A column that the stream does not have is an error, which comes with the first batch; whole rows of JSON have no known columns, and may be without it.
+            padding: {column: PadSpec}; other columns of lists are padded to the longest row: tokens with the tokenizer's pad token (else its EOS, else 0), labels with -100, others with 0; the prompts of GRPO and PPO at the left, all else at the right. A column that the stream does not have is an error, which comes with the first batch; whole rows of JSON have no known columns, and may be without it.
         """
 
 class DPOPreprocessTransformSignature(TakesOptions):

@@ -56,10 +56,11 @@ class AsyncDataLoader(
         "source": "Where rows come from.",
         "sharding_map": "{column: jax sharding}, or one sharding for all columns: where arrays are "
         "put; None: they stay arrays of numpy.",
-        "padding": "{column: PadSpec}; other columns of lists are padded at the right to the "
-        "longest row: input_ids with the tokenizer's pad id (0 where there is none), labels with "
-        "-100, others with 0. A column that the stream does not have is an error, which comes with "
-        "the first batch; whole rows of JSON have no known columns, and may be without it.",
+        "padding": "{column: PadSpec}; other columns of lists are padded to the longest row: "
+        "tokens with the tokenizer's pad token (else its EOS, else 0), labels with -100, others "
+        "with 0; the prompts of GRPO and PPO at the left, all else at the right. A column that the "
+        "stream does not have is an error, which comes with the first batch; whole rows of JSON "
+        "have no known columns, and may be without it.",
     },
 ):
     """Hands out a source in batches: `{column: numpy array [batch, ...]}`.
@@ -370,6 +371,10 @@ class OneOfLoaders(AsyncDataLoader):
 
 
 def _pad_token_id(source: ShardedDataSource[Any]) -> int | None:
-    """The pad id of the tokenizer that the tokens come from, where it is known."""
-    known = (getattr(tokenizer, "pad_token_id", None) for tokenizer in tokenizers_of(source))
+    """The pad token of the tokenizer that the tokens come from, else its EOS, where it is known."""
+    known = (
+        getattr(tokenizer, name, None)
+        for tokenizer in tokenizers_of(source)
+        for name in ("pad_token_id", "eos_token_id")
+    )
     return next((pad for pad in known if isinstance(pad, int)), None)

@@ -83,9 +83,7 @@ def dataset_transform(dataset: DatasetConfig, context: PipelineContext) -> Any:
     config = merge_tokenizer_config(
         dataset, context.config.default_tokenizer, context.config.tokenize
     )
-    made = transform_of(
-        dataset, config, lambda named: context.get_tokenizer(named.name_or_path, named.view)
-    )
+    made = transform_of(dataset, config, context.tokenizer_of)
     if gives_examples(made):
         context.tokenized[str(dataset.name)] = made.tokenizer
     return made
@@ -157,7 +155,7 @@ class TokenizeStage(BaseStage):
             option = f"additional_fields of dataset {dataset.name!r}"
             require_fields(source, dataset.additional_fields, option)
         kept = [field for field in dataset.additional_fields or () if field not in removed]
-        tokenizer = context.get_tokenizer(config.name_or_path, config.view)
+        tokenizer = context.tokenizer_of(config)
         own = self._get_dataset_config(name, context)
         for tokenized in [own] if own else context.config.datasets:
             context.tokenized[str(tokenized.name)] = tokenizer
@@ -316,7 +314,7 @@ def _tokenizer_of(dataset: DatasetConfig, context: PipelineContext) -> Tokenizer
     config = merge_tokenizer_config(
         dataset, context.config.default_tokenizer, context.config.tokenize
     )
-    return None if config is None else context.get_tokenizer(config.name_or_path, config.view)
+    return None if config is None else context.tokenizer_of(config)
 
 
 class LoadStage(BaseStage):

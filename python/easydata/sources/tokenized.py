@@ -43,10 +43,15 @@ from easydata.transforms.tokenize_row import (
     _Padding,
     _text_of,
     _tokenize,
-    _tokenizer,
+    tokenizer_as,
 )
 
 _log = logging.getLogger("easydata")
+
+_SPLIT_CHATS = (
+    "chats are tokenized by %s with split_special_tokens=True: the special tokens that the chat "
+    "template prints are read as text, too, as transformers does; leave the option out for chats"
+)
 
 
 class TokenizedShardedSource(WrapperSource[Example]):
@@ -100,12 +105,13 @@ class TokenizedShardedSource(WrapperSource[Example]):
         """
         _native.check_on_error(on_error, quarantine_path is not None)
         self._inputs = (source,)
-        self._tokenizer = _tokenizer(tokenizer)
+        self._tokenizer = tokenizer_as(tokenizer, tokenizer_config)
         self._template_of: Callable[[], Renderer] = functools.partial(
             renderer_of, tokenizer, tokenizer_config.chat_template
         )
         self._date = checked_date(tokenizer_config.template_date)
         self._open_date: str | None = None
+        self._told_of_split = False
         self._config = tokenizer_config
         self._content_field = content_field
         self._additional_fields = list(additional_fields or ())
@@ -251,6 +257,9 @@ class TokenizedShardedSource(WrapperSource[Example]):
             if self._open_date is not None:
                 template = template.dated(self._open_date)
             self._open_date = open_date(template)
+            if self._tokenizer.split_special_tokens and not self._told_of_split:
+                self._told_of_split = True
+                _log.warning(_SPLIT_CHATS, self._tokenizer.name)
             render = _RenderMessages(
                 template,
                 messages,
@@ -299,7 +308,7 @@ def batched_tokenize_iterator(
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
-    made = _tokenizer(tokenizer)
+    made = tokenizer_as(tokenizer, tokenizer_config)
     report = _CutReport(tokenizer_config.max_length, is_set(tokenizer_config, "max_length"))
     rows = source.iter_shards()
     while batch := list(itertools.islice(rows, batch_size)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import threading
@@ -52,6 +53,10 @@ class Tokenizer:
         view: "json" runs the file as it is. "transformers" runs what `AutoTokenizer` of the
             installed transformers makes of the folder, which may be another tokenizer: a warning
             says so. A live object is what it is in either view.
+        split_special_tokens: Whether text that spells special tokens is text like any other, as
+            transformers' option of this name says; None: as the source says, live tokenizers and
+            `view="transformers"` that is, else False. Tokens that are added to a text stay what
+            they are.
 
     Raises:
         FileNotFoundError: `source` is a path that does not exist.
@@ -65,13 +70,21 @@ class Tokenizer:
         self,
         source: str | os.PathLike[str] | Tokenizer | Any,
         view: View = "json",
+        split_special_tokens: bool | None = None,
     ) -> None:
         if view not in ("json", "transformers"):
             raise ValueError(f'view must be "json" or "transformers"; got {view!r}')
         if isinstance(source, Tokenizer):
             self.__dict__.update(source.__dict__)
-            return
-        self._made_of = read_source(source, view)
+            if split_special_tokens in (None, self.split_special_tokens):
+                return
+            self.__dict__.pop("_library_object", None)
+        else:
+            self._made_of = read_source(source, view)
+        if split_special_tokens is not None:
+            self._made_of = dataclasses.replace(
+                self._made_of, split_special_tokens=split_special_tokens
+            )
         self._encoder, self._why_not_native = make_encoder(self._made_of)
 
     @property
@@ -123,6 +136,11 @@ class Tokenizer:
     def truncation_side(self) -> Side:
         """Which end of a text `max_length` cuts off, as the configuration says; else "right"."""
         return self._made_of.truncation_side
+
+    @property
+    def split_special_tokens(self) -> bool:
+        """Whether text that spells special tokens is text like any other."""
+        return self._made_of.split_special_tokens
 
     @property
     def chat_template(self) -> str | None:

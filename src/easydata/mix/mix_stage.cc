@@ -580,6 +580,7 @@ Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOpti
           "count \"examples\"");
     }
     node->facts.is_packed = node->facts.is_packed && facts.is_packed;
+    node->facts.paddings = JoinedPaddings(node->facts.paddings, facts.paddings);
     node->inputs.push_back({"sources[" + options.names[i] + "].", sources[i].node, true});
     factories.push_back(sources[i].make);
   }

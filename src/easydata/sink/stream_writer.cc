@@ -330,8 +330,9 @@ Result<WriteResult> StreamWriter::Run() {
   ARROW_RETURN_NOT_OK(MakeLayout(&work));
   const bool by_value = !options_.shard_column.empty();
   if (options_.num_shards.has_value() && !by_value) ARROW_RETURN_NOT_OK(DealFewRows(&work));
-  ARROW_ASSIGN_OR_RAISE(
-      work.format, format_->make(work.layout->schema(), options_.compression, options_.records()));
+  ARROW_ASSIGN_OR_RAISE(work.format,
+                        format_->make(WithPaddings(work.layout->schema(), plan_.facts().paddings),
+                                      options_.compression, options_.records()));
   auto encode = [&work](RowGroup group) -> Result<Encoded> {
     std::vector<std::shared_ptr<arrow::RecordBatch>> parts;
     int64_t tokens = 0;

@@ -202,6 +202,7 @@ StreamPlan ConcatPlan(std::vector<ConcatPart> parts) {
     facts.counts_steps = facts.counts_steps || of_part.counts_steps;
     if (facts.finitude == Finitude::kFinite) facts.finitude = of_part.finitude;
     if (facts.why_endless.empty()) facts.why_endless = of_part.why_endless;
+    facts.paddings = JoinedPaddings(facts.paddings, of_part.paddings);
     node->inputs.push_back({"part[" + std::to_string(i) + "].", parts[i].plan.node});
   }
   StreamPlan plan;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/stream/column_padding.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
 
@@ -39,6 +40,8 @@ struct StreamFacts {
   bool counts_steps = false;
   /// Rows are filled up to one length, for a trainer: they cannot be packed.
   bool is_padded = false;
+  /// Of columns whose makers know how they are filled up; null: none.
+  ColumnPaddingsPtr paddings;
 
   bool is_endless() const { return finitude == Finitude::kEndless; }
 };

@@ -30,6 +30,8 @@ struct TokenRoles {
   bool pad_left = false;
   /// What stands for an empty prompt.
   std::optional<int32_t> empty_id;
+  /// Whether text that spells one of them is it.
+  bool are_spelled = true;
 };
 
 /// Tells which bytes of a text its ids cover, and which ids are special.
@@ -62,6 +64,8 @@ struct ExampleContext {
   std::shared_ptr<const chat::TemplateHabits> habits = {};
   /// Whether a role that nobody has told us of was told of.
   mutable std::atomic<bool> told_of_role = false;
+  /// Whether the end of chats was looked at.
+  mutable std::atomic<bool> looked_at_end = false;
   /// Special tokens at whose ends a text may be cut, and its parts be encoded by themselves: the
   /// ids are those of the whole. Of chats that begin alike, the beginning is encoded once.
   std::vector<std::string> cuts = {};

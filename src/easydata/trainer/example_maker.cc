@@ -27,6 +27,20 @@ Result<std::string_view> TextOf(const Value& value, std::string_view field) {
                            ", expected text or a list of messages (dicts with role and content)");
 }
 
+ColumnPaddings ExampleMaker::paddings(const TokenRoles& tokens) const {
+  using Kind = ExampleWriter::Kind;
+  ColumnPaddings paddings;
+  for (const ExampleWriter::Column& column : columns()) {
+    if (!column.is_list()) continue;
+    ColumnPadding& padding = paddings[column.name];
+    padding.left = column.left;
+    padding.is_token = column.kind == Kind::kTokens;
+    if (padding.is_token) padding.value = tokens.pad_id;
+    if (column.kind == Kind::kLabels) padding.value = ignored_label();
+  }
+  return paddings;
+}
+
 bool ExampleMaker::keeps(std::string_view column) const {
   const auto& kept = example_options().keep_columns;
   return kept.has_value() && std::find(kept->begin(), kept->end(), column) != kept->end();
@@ -78,7 +92,7 @@ Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
   if (begun.Is(ValueKind::kNone)) return std::nullopt;
   std::vector<std::vector<int32_t>> made;
   for (const ExampleWriter::Column& column : columns) {
-    if (column.kind != ExampleWriter::Kind::kTokens) {
+    if (!column.is_list()) {
       made.emplace_back();
       continue;
     }

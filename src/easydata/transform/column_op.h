@@ -38,6 +38,9 @@ struct ColumnOpKind {
 EASYDATA_COLUMN_OPS(EASYDATA_DECLARATION)
 #undef EASYDATA_DECLARATION
 
+/// Gives the paddings of columns that a step renames to their new names.
+void RenamePaddings(const FieldUse& use, StreamFacts* facts);
+
 /// The operation of a name. KeyError where there is none.
 Result<const ColumnOpKind*> FindColumnOp(const std::string& name);
 
