@@ -41,6 +41,7 @@ _CHOICES = {
     "OnError": ("DatasetConfig", "on_error"),
     "Identity": ("DatasetConfig", "identity"),
     "SourceShuffle": ("DatasetConfig", "shuffle"),
+    "SampleBy": ("DatasetConfig", "sample_by"),
 }
 
 

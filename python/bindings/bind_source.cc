@@ -22,6 +22,7 @@
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/shard_error.h"
 #include "easydata/source/source_stage.h"
+#include "easydata/source/text_units.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
@@ -195,6 +196,16 @@ void BindFormats(nb::module_& m) {
       .def_prop_ro(
           "builder", [](const source::DataFormat& self) { return std::string(self.builder); },
           "What the `datasets` library calls it; empty where it does not know it.")
+      .def_prop_ro(
+          "options",
+          [](const source::DataFormat& self) {
+            std::vector<std::string> names;
+            for (const std::string_view name : self.options) {
+              if (!name.empty()) names.emplace_back(name);
+            }
+            return names;
+          },
+          "The options that make_source() takes for it.")
       .def_ro("has_one_schema", &source::DataFormat::has_one_schema,
               "Whether all files give columns of one schema.");
   m.def(
@@ -218,6 +229,10 @@ void BindFormats(nb::module_& m) {
       "check_identity",
       [](nb::handle identity) { ChoiceOf<files::IdentityKind>("identity", identity); },
       nb::arg("identity"), "Raises ValueError for what identity cannot be.");
+  m.def(
+      "check_sample_by",
+      [](nb::handle sample_by) { ChoiceOf<source::TextUnit>("sample_by", sample_by); },
+      nb::arg("sample_by"), "Raises ValueError for what sample_by cannot be.");
   m.def(
       "find_format",
       [](const std::string& name) -> std::optional<source::DataFormat> {

@@ -10,6 +10,7 @@ from collections.abc import (
     Sequence,
     Set
 )
+import os
 from typing import Annotated, Any, Literal
 
 import numpy
@@ -131,7 +132,7 @@ def huggingface_tokenizer(tokenizer: object, json: bytes, truncate_left: bool = 
     A `tokenizers.Tokenizer` behind the same interface; `json` is what it was made of.
     """
 
-def user_path(path: str) -> str:
+def user_path(path: str | os.PathLike[str]) -> str:
     """
     The path of this machine that a user has written: in the home folder for ~, of file:/// the path. ValueError for variables of a shell.
     """
@@ -178,7 +179,7 @@ class FileListing:
 
     def __setstate__(self, arg: tuple[Sequence[tuple[str, int, str, int, str]], str, Sequence[str]], /) -> None: ...
 
-def list_data_files(data_files: Sequence[str], storage_options: object | None = None) -> tuple[FileListing, list[str]]:
+def list_data_files(data_files: Sequence[str], storage_options: object | None = None, keeps_missing: bool = False) -> tuple[FileListing, list[str]]:
     """
     The files that paths, patterns and folders stand for, and what was left out beside them.
     """
@@ -209,6 +210,10 @@ class DataFormat:
         """What the `datasets` library calls it; empty where it does not know it."""
 
     @property
+    def options(self) -> list[str]:
+        """The options that make_source() takes for it."""
+
+    @property
     def has_one_schema(self) -> bool:
         """Whether all files give columns of one schema."""
 
@@ -220,6 +225,9 @@ def check_on_error(on_error: object, has_quarantine_path: bool, on_missing: obje
 
 def check_identity(identity: object) -> None:
     """Raises ValueError for what identity cannot be."""
+
+def check_sample_by(sample_by: object) -> None:
+    """Raises ValueError for what sample_by cannot be."""
 
 def find_format(name: str) -> DataFormat | None:
     """The format of a name, or of a suffix without its dot; None for others."""
