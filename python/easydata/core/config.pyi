@@ -59,7 +59,7 @@ class DatasetConfig:
     chat_template_kwargs: dict[str, Any] | None = None
     view: Literal["json", "transformers"] | None = None
     delimiter: str | None = None
-    quotechar: str = """
+    quotechar: str = "\""
     encoding: str = "utf-8"
     header: bool | None = None
     column_names: list[str] | None = None

@@ -30,7 +30,7 @@ class CsvShardedSource(FileSource):
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
         storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
-        delimiter: The one character between fields; a tab may be written "\\t".
+        delimiter: The one character between fields; a tab may be written as a backslash and t.
         quotechar: The one character around fields that hold delimiters or line ends. "": nothing is
             quoted, and quotes are text (`csv.QUOTE_NONE`).
         encoding: How text is encoded, by a name that Python has for it: "latin-1", "cp1252",

@@ -31,9 +31,10 @@ class FileSource(PlannedSource[Row]):
             leaves them out, counted and logged, "quarantine" also adds them to `quarantine_path`.
         quarantine_path: The JSONL file for rows in quarantine.
         on_missing: What becomes of files that are named and not there, cannot be opened or read to
-            their end, after all attempts, are damaged or of another kind, or were exchanged: "raise" ends with an error, "skip" leaves out what is
-            left of them, counted and logged, "quarantine" also lists them in a file beside
-            `quarantine_path` (bad.jsonl: bad.shards.jsonl).
+            their end, after all attempts, are damaged or of another kind, or were exchanged:
+            "raise" ends with an error, "skip" leaves out what is left of them, counted and logged,
+            "quarantine" also lists them in a file beside `quarantine_path` (bad.jsonl:
+            bad.shards.jsonl).
         identity: What tells a file from another one under its name. Files are listed once, when the
             source is made. One that is another by then, when its turn comes, is an
             OSError that names it, and a saved state of other files is a ValueError. "mtime": the
@@ -41,8 +42,8 @@ class FileSource(PlannedSource[Row]):
             with it (`cp -p`, `rsync -t`). "content": the size and a hash of all bytes, for which
             every file is read once more, when the source is first used. "size": the size alone;
             what a saved state knows besides is not looked at.
-        hive_partitioning: Whether rows have the columns that the folders of their file say, as Hive,
-            Spark and pyarrow write them: lang=en/year=2024/x.parquet. Every folder of the file's
+        hive_partitioning: Whether rows have the columns that the folders of their file say, as
+            Hive, Spark and pyarrow write them: lang=en/year=2024/x.parquet. Every folder of the file's
             path counts, as it is named here. A column has whole numbers where all of its values
             are, else text (None for __HIVE_DEFAULT_PARTITION__), and stands in the place of one of
             that name in the file.

@@ -22,9 +22,9 @@ class TextShardedSource(FileSource):
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
         storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
         text_field: Name of the one field.
-        sample_by: What is a row, as in `datasets`: "line"; "paragraph", which an empty line ends
-            (`text.split("\\n\\n")`); or "document", all of a file. Within paragraphs and documents
-            line ends are "\\n", whichever the file has.
+        sample_by: What is a row, as in `datasets`: "line"; "paragraph", which two line ends end;
+            or "document", all of a file. Within paragraphs and documents line ends are those of
+            Unix, whichever the file has.
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "easydata/files/address.h"
+#include "easydata/files/brace_pattern.h"
 #include "easydata/files/file_system.h"
 #include "easydata/files/local_path.h"
 #include "easydata/source/data_format.h"
@@ -119,6 +120,26 @@ bool MayBeMissing(const Status& problem) {
   return files::IsFileError(problem) && arrow::internal::ErrnoFromStatus(problem) != EILSEQ;
 }
 
+/// Lists names one by one; those that are not there have that as their problem.
+Result<std::vector<files::Listing>> ListEachName(const files::FileSystem& files,
+                                                 const std::vector<std::string>& names) {
+  std::vector<files::Listing> out;
+  for (const std::string& name : names) {
+    auto listing = files.List(name, IsWanted);
+    if (!listing.ok()) {
+      // Of several names in one it is not known which is missing.
+      if (!MayBeMissing(listing.status()) || files::HasBraces(name)) return listing.status();
+      files::ListedFile missing;
+      missing.info.uri = name;
+      missing.problem = listing.status();
+      listing = files::Listing();
+      listing->files.push_back(std::move(missing));
+    }
+    out.push_back(std::move(*listing));
+  }
+  return out;
+}
+
 Status CheckItem(const std::string& item) {
   if (item.empty()) return Status::Invalid("data_files holds an empty path; name a file");
   if (item.find('\0') == std::string::npos) return Status::OK();
@@ -147,7 +168,9 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
     const files::Address& address = addresses[item];
     ARROW_ASSIGN_OR_RAISE(const auto names, storage->NamesOf(address));
     ARROW_ASSIGN_OR_RAISE(const files::FileSystem* files, storage->FileSystemOf(address.given()));
-    ARROW_ASSIGN_OR_RAISE(std::vector<files::Listing> listings, files->ListNames(names, IsWanted));
+    auto listed = files->ListNames(names, IsWanted);
+    if (keeps_missing && MayBeMissing(listed.status())) listed = ListEachName(*files, names);
+    ARROW_ASSIGN_OR_RAISE(std::vector<files::Listing> listings, std::move(listed));
     for (size_t i = 0; i < listings.size(); ++i) {
       files::Listing& listing = listings[i];
       if (listing.by == files::ListedBy::kFolder) {

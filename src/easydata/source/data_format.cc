@@ -12,7 +12,7 @@ namespace easydata::source {
 namespace {
 
 /// Refuses options that a format does not know.
-Status CheckOptions(const DataFormat& format, const nlohmann::json& options) {
+Status CheckFormatOptions(const DataFormat& format, const nlohmann::json& options) {
   std::vector<std::string> known = {std::string(kHivePartitioning)};
   for (const std::string_view option : format.options) {
     if (!option.empty()) known.emplace_back(option);
@@ -64,7 +64,7 @@ Result<std::shared_ptr<const Source>> MakeSource(std::string_view format,
     return Status::Invalid("there is no format \"", format, "\" of data files",
                            Suggestion(format, DataFormatNames()));
   }
-  ARROW_RETURN_NOT_OK(CheckOptions(*found, options));
+  ARROW_RETURN_NOT_OK(CheckFormatOptions(*found, options));
   try {
     if (const auto window = options.find(kZstdMaxWindow); window != options.end()) {
       for (files::FileInfo& file : files) file.zstd_max_window = window->get<int64_t>();

@@ -5,6 +5,7 @@
 
 #include "easydata/base/escaped_text.h"
 #include "easydata/base/nearest_name.h"
+#include "easydata/json/bounded_json.h"
 
 namespace easydata::source {
 namespace {
@@ -111,14 +112,16 @@ Result<std::string> JsonMembers::TakeName() {
     if (c == '\\') ++end;
   }
   const std::string_view quoted = window_->text().substr(0, end + 1);
-  const auto name = nlohmann::json::parse(quoted, nullptr, /*allow_exceptions=*/false);
-  if (!name.is_string()) return Status::Invalid("a name of the JSON object is not valid JSON");
+  const auto name = json::ParseBoundedJson(quoted);
+  if (!name.ok() || !name->is_string()) {
+    return Status::Invalid("a name of the JSON object is not valid JSON");
+  }
   Take(end + 1);
   ARROW_ASSIGN_OR_RAISE(c, Peek());
   if (c == '\0') return Cut();
   if (c != ':') return Status::Invalid("':' was expected behind a name of the JSON object");
   Take(1);
-  return name.get<std::string>();
+  return name->get<std::string>();
 }
 
 Status JsonMembers::SkipValue() {

@@ -95,8 +95,7 @@ def test_damaged_xz_files_are_errors_behind_what_can_be_read(tmp_path: Path) -> 
         path.write_bytes(content)
         read = []
         with pytest.raises(OSError, match=rf"a\.jsonl\.xz.*the compressed file .*{says}"):
-            for row in JsonShardedSource(path):
-                read.append(row)
+            read.extend(JsonShardedSource(path))
         assert read == ROWS[: len(read)]
         left = rows_of(path, on_missing="skip")
         assert left == ROWS[: len(left)]
