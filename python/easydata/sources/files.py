@@ -43,10 +43,10 @@ class FileSource(PlannedSource[Row]):
             every file is read once more, when the source is first used. "size": the size alone;
             what a saved state knows besides is not looked at.
         hive_partitioning: Whether rows have the columns that the folders of their file say, as
-            Hive, Spark and pyarrow write them: lang=en/year=2024/x.parquet. Every folder of the file's
-            path counts, as it is named here. A column has whole numbers where all of its values
-            are, else text (None for __HIVE_DEFAULT_PARTITION__), and stands in the place of one of
-            that name in the file.
+            Hive, Spark and pyarrow write them: lang=en/year=2024/x.parquet. Every folder counts
+            that is in the path as it is named here. A column has whole numbers where all of its
+            values are, else text (None for __HIVE_DEFAULT_PARTITION__), and stands in the place of
+            one of that name in the file.
         zstd_max_window: The largest window of a file compressed by zstd, which takes as much memory
             while it is read: bytes, or "2GB"; None: 128 MB. For formats that may be compressed.
     """
