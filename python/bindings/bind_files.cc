@@ -155,8 +155,8 @@ nb::bytes ReadAt(const PyFile& file, int64_t position, int64_t size) {
 
 void BindFiles(nb::module_& m) {
   m.def(
-      "user_path", [](const std::string& given) { return Unwrap(storage::UserPath(given)); },
-      nb::arg("path"),
+      "user_path", [](nb::handle given) { return Unwrap(storage::UserPath(PathOption(given))); },
+      nb::arg("path"), nb::sig("def user_path(path: str | os.PathLike[str]) -> str"),
       "The path of this machine that a user has written: in the home folder for ~, of file:/// the "
       "path. ValueError for variables of a shell.");
   BindPlain<PyFile>(m, "File", "An open file, read at positions.")
@@ -209,19 +209,24 @@ void BindFiles(nb::module_& m) {
       });
   m.def(
       "list_data_files",
-      [](const std::vector<std::string>& data_files, nb::handle storage_options) {
+      [](nb::handle names, nb::handle storage_options, bool keeps_missing) {
+        const std::vector<std::string> data_files = PathsOption("data_files", names);
         PyFileListing listing;
         listing.storage = StorageFromPython(storage_options);
         Result<source::DataFiles> listed = source::DataFiles();
         {
           WithoutGil released;
-          listed = source::ListDataFiles(data_files, listing.storage);
+          listed = source::ListDataFiles(data_files, listing.storage, keeps_missing);
         }
         source::DataFiles found = Unwrap(std::move(listed));
         listing.files = std::move(found.files);
         return std::pair(std::move(listing), std::move(found.left_out));
       },
       nb::arg("data_files"), nb::arg("storage_options") = nb::none(),
+      nb::arg("keeps_missing") = false,
+      nb::sig("def list_data_files(data_files: collections.abc.Sequence[str], storage_options: "
+              "object | None = None, keeps_missing: bool = False) -> tuple[FileListing, "
+              "list[str]]"),
       "The files that paths, patterns and folders stand for, and what was left out beside them.");
   m.def(
       "recorded_outputs",

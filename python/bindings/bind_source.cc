@@ -26,6 +26,7 @@
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/shard_error.h"
 #include "easydata/source/source_stage.h"
+#include "easydata/source/text_units.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
@@ -235,7 +236,17 @@ void BindFormats(nb::module_& m) {
           "What formats have in common that may stand side by side.")
       .def_prop_ro(
           "builder", [](const source::DataFormat& self) { return std::string(self.builder); },
-          "What the `datasets` library calls it; empty where it does not know it.");
+          "What the `datasets` library calls it; empty where it does not know it.")
+      .def_prop_ro(
+          "options",
+          [](const source::DataFormat& self) {
+            std::vector<std::string> names;
+            for (const std::string_view name : self.options) {
+              if (!name.empty()) names.emplace_back(name);
+            }
+            return names;
+          },
+          "The options that make_source() takes for it.");
   m.def(
       "data_formats",
       [] {
@@ -257,6 +268,10 @@ void BindFormats(nb::module_& m) {
       "check_identity",
       [](nb::handle identity) { ChoiceOf<files::IdentityKind>("identity", identity); },
       nb::arg("identity"), "Raises ValueError for what identity cannot be.");
+  m.def(
+      "check_sample_by",
+      [](nb::handle sample_by) { ChoiceOf<source::TextUnit>("sample_by", sample_by); },
+      nb::arg("sample_by"), "Raises ValueError for what sample_by cannot be.");
   m.def(
       "find_format",
       [](const std::string& name) -> std::optional<source::DataFormat> {
@@ -437,7 +452,8 @@ void BindSource(nb::module_& m) {
       [](const PyFileListing& files, const std::string& format, nb::object options) {
         const nlohmann::json given = JsonFromPython(options, "options");
         PySource out{Unwrap(source::MakeSource(format, files.files, given))};
-        Check(RememberColumns(files.columns, *out.source));
+        // Rows with values that have no column have a column more for these.
+        if (!given.value("keep_rest", false)) Check(RememberColumns(files.columns, *out.source));
         return out;
       },
       nb::arg("files"), nb::arg("format"), nb::arg("options"),

@@ -43,8 +43,12 @@ class DatasetConfig:
     columns: list[str] | None = None
     column_types: dict[str, str] | None = None
     decode: Literal["text", "int32", "bytes", "json"] | None = None
+    field: str | None = None
+    sample_by: Literal["line", "paragraph", "document"] = "line"
     shuffle: Literal["blocks", "rows", "grain"] | None = None
     shuffle_window_bytes: str | int | None = None
+    hive_partitioning: bool = False
+    zstd_max_window: str | int | None = None
     on_error: Literal["raise", "skip", "quarantine"] = "raise"
     on_missing: Literal["raise", "skip", "quarantine"] = "raise"
     quarantine_path: str | None = None
@@ -55,6 +59,12 @@ class DatasetConfig:
     template_date: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None
     view: Literal["json", "transformers"] | None = None
+    delimiter: str | None = None
+    quotechar: str = "\""
+    encoding: str = "utf-8"
+    header: bool | None = None
+    column_names: list[str] | None = None
+    comment: str | None = None
     def get_tokenizer_config(self) -> TokenizerConfig | None: ...
 
 @dataclass

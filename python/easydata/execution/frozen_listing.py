@@ -41,7 +41,8 @@ def freeze_listings(
             continue
         options = storage_options_of(dataset, config.source)
         if frozen is None:
-            listings[name] = list_data_files(data, options)
+            keeps = dataset.on_missing != "raise"
+            listings[name] = list_data_files(data, options, keeps_missing=keeps)
             continue
         if name not in frozen:
             raise ValueError(f"listing: it has no dataset {name!r}; freeze the same config")

@@ -48,6 +48,8 @@ class ArrayRecordShardedSource(FileSource):
         quarantine_path: The JSONL file for rows in quarantine.
         identity: "mtime", "content" or "size"; see FileSource.
         on_missing: "raise", "skip" or "quarantine"; see FileSource.
+        hive_partitioning: Whether rows have the columns that the folders of their file say; see
+            FileSource.
     """
 
     _format = "array_record"
@@ -64,6 +66,7 @@ class ArrayRecordShardedSource(FileSource):
         quarantine_path: str | os.PathLike[str] | None = None,
         identity: Identity = "mtime",
         on_missing: OnError = "raise",
+        hive_partitioning: bool = False,
     ) -> None:
         super().__init__(
             data_files,
@@ -73,6 +76,7 @@ class ArrayRecordShardedSource(FileSource):
             quarantine_path=quarantine_path,
             identity=identity,
             on_missing=on_missing,
+            hive_partitioning=hive_partitioning,
         )
         self._column = column
         self._decode = decode or records_of(self._listing)

@@ -29,6 +29,7 @@ const std::vector<config::ConfigDescriptor>& AllOptions() {
       config::Describe<mix::MixOptions>(),
       config::Describe<sink::WriteOptions>(),
       config::Describe<source::ErrorPolicy>(),
+      config::Describe<source::CsvOptions>(),
       config::Describe<source::SourceShuffleOptions>(),
       config::Describe<source::SourceStageOptions>(),
       config::Describe<source::GrainOrderOptions>(),

@@ -43,7 +43,7 @@ config::FieldList DatasetConfig::Fields() {
   const config::FieldList errors = config::FieldsOf(&C::errors);
   const config::FieldList tokenizing = config::FieldsOf(
       &C::tokenizing, config::Chosen(transform::TokenizeOptions::Fields(), {"content_field"}));
-  return {
+  config::FieldList fields = {
       config::Field{
           "data_files", &C::data_files,
           "Path, glob pattern (** too), folder, or a list of them; one file is one shard, "
@@ -135,6 +135,14 @@ config::FieldList DatasetConfig::Fields() {
                     "(little-endian int32) in input_ids, bytes in record, or JSON objects of "
                     "several columns. Unset: what the metadata of an output of ours says, and text "
                     "where there is none."},
+      config::Field{"field", &C::field,
+                    "JSON: each file is one object, and the rows are the list under this name in "
+                    "it, as {\"data\": [...]} has it."}
+          .ActsAt({"source.json"}),
+      config::Field{"sample_by", &C::sample_by,
+                    "What of a text file is a row: a line, a paragraph (what stands between empty "
+                    "lines), or all of it, as `datasets` has it."}
+          .ActsAt({"source.text"}),
       config::Field{
           "shuffle", &C::shuffle,
           "Order of the rows: unset: as they are; \"blocks\": blocks of rows in random order; "
@@ -147,6 +155,17 @@ config::FieldList DatasetConfig::Fields() {
           "64MB."}
           .ActsAt({"source.shuffle_window"})
           .Beside("shuffle", {"rows"})
+          .AtLeast(1),
+      config::Field{"hive_partitioning", &C::hive_partitioning,
+                    "Give rows the columns that the folders of their file say: lang=en/year=2024/; "
+                    "whole numbers where all values of a column are, else text."}
+          .ActsAt({"source.files"}),
+      config::Field{
+          "zstd_max_window", &C::zstd_max_window,
+          "The largest window of a zstd file that is decompressed, which takes as much memory: "
+          "bytes, or \"2GB\" (of 1024 MB), as `zstd --long=31` makes it; unset: 128MB. More than "
+          "that needs the system's libzstd."}
+          .ActsAt({"source.csv", "source.text", "source.json", "source.arrow"})
           .AtLeast(1),
       errors[0],
       errors[1].ActsAt({"source.files"}),
@@ -188,6 +207,7 @@ config::FieldList DatasetConfig::Fields() {
                     "says."}
           .ActsAt(tokens),
   };
+  return config::Joined({std::move(fields), config::FieldsOf(&C::csv)});
 }
 
 void CheckReadLocation(const std::string& value, const std::string& path,
@@ -229,6 +249,11 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
          "needs shuffle=\"rows\", which is " +
              (shuffle ? "\"" + std::string(NameOf(source::NamesOf(*shuffle), *shuffle)) + "\""
                       : std::string("unset"))});
+  }
+  csv.Check(path, problems);
+  if (field && field->empty()) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "field"),
+                         "must name a field; unset, the rows are the document's own"});
   }
   if (storage_options) {
     CheckStorageOptions(*storage_options, config::JoinPath(path, "storage_options"), problems);

@@ -220,6 +220,7 @@ constinit const DataFormat kArrowFormat = {
     .kind = "arrow",
     .suffixes = {".arrow", ".ipc", ".feather"},
     .builder = "arrow",
+    .options = {kZstdMaxWindow},
     .make = [](std::vector<files::FileInfo> files, const nlohmann::json&) {
       return MakeArrowSource(std::move(files));
     }};

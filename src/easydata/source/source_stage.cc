@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "easydata/base/nearest_name.h"
-#include "easydata/files/file_system.h"
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/source/file_rules.h"
 #include "easydata/source/grain_order_stage.h"
@@ -63,16 +62,17 @@ Result<std::shared_ptr<arrow::Schema>> SchemaOf(const Source& source,
     ARROW_ASSIGN_OR_RAISE(types, ColumnTypes::Make(options.column_types->values));
   }
   auto schema = source.ColumnsOfShards(options.columns, types, shards, options.is_look);
-  if (files::IsFileError(schema.status()) || schema.status().IsInvalid()) {
+  if (IsOfLostShard(schema.status()) || schema.status().IsInvalid()) {
     const ShardRef first{options.name, source.shard_names()[shards.front()]};
     schema = ShardError(schema.status(), std::make_shared<const ShardRef>(first), std::nullopt);
   }
-  if (options.errors.on_missing == OnError::kRaise || !files::IsFileError(schema.status()))
+  if (options.errors.on_missing == OnError::kRaise || !IsOfLostShard(schema.status())) {
     return schema;
+  }
   for (size_t i = 1; i < shards.size(); ++i) {
     const std::vector<size_t> rest(shards.begin() + static_cast<std::ptrdiff_t>(i), shards.end());
     auto other = source.ColumnsOfShards(options.columns, types, rest, options.is_look);
-    if (!files::IsFileError(other.status())) return other;
+    if (!IsOfLostShard(other.status())) return other;
   }
   if (options.shards.has_value()) return arrow::schema(arrow::FieldVector{});
   return schema;
@@ -102,6 +102,7 @@ Result<LaneOrder> OrderOfLane(const std::shared_ptr<const Source>& source,
                               const StageContext& context) {
   // Fewer blocks a lane would make lanes of very different lengths.
   constexpr int64_t kLeastBlocks = 4;
+  const OnError on_missing = options.errors.on_missing;
   const bool is_shuffled = options.shuffle.mode != SourceShuffle::kNone;
   std::optional<uint64_t> seed;
   if (is_shuffled) seed = options.shuffle.seed;
@@ -112,19 +113,19 @@ Result<LaneOrder> OrderOfLane(const std::shared_ptr<const Source>& source,
   if (num_shards < context.lanes) {
     int64_t num_blocks = 0;
     for (size_t shard : shards) {
-      ARROW_ASSIGN_OR_RAISE(const Blocks blocks, source->ListBlocks(shard));
+      ARROW_ASSIGN_OR_RAISE(const Blocks blocks, BlocksOfShard(*source, shard, on_missing));
       num_blocks += blocks.count;
     }
     if (num_blocks >= kLeastBlocks * context.lanes) {
-      return LaneOrder{InBlockOrder(source, shards, seed, context)};
+      return LaneOrder{InBlockOrder(source, shards, seed, on_missing, context)};
     }
     StageContext whole = context;
     whole.lane = 0;
     whole.lanes = 1;
-    if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, whole), true};
+    if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, on_missing, whole), true};
     return LaneOrder{InShardOrder(source, shards, options.name), true};
   }
-  if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, context)};
+  if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, on_missing, context)};
   std::vector<size_t> mine;
   for (int64_t i = context.lane; i < num_shards; i += context.lanes) mine.push_back(shards[i]);
   return LaneOrder{InShardOrder(source, std::move(mine), options.name)};
@@ -165,8 +166,8 @@ config::FieldList ErrorPolicy::Fields() {
           .ActsAt({"source", "tokenize", "examples"}),
       config::Field{
           "on_missing", &O::on_missing,
-          "What happens to files that cannot be opened or read to their end, after all "
-          "attempts, "
+          "What happens to files that are not there, cannot be opened or read to their end, after "
+          "all attempts, are damaged or of another kind, "
           "or that were exchanged: stop, leave out what is left of them and count it, or also "
           "list them in a file beside quarantine_path (bad.jsonl: bad.shards.jsonl)."},
       config::Field{

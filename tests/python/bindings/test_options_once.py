@@ -50,12 +50,14 @@ TAKERS: list[tuple[Callable[..., Any], str, str, dict[str, str]]] = [
     (easydata.TokenizedShardedSource, "TokenizeOptions", TOKENIZE, {}),
     # Their name is empty where a dataset's is unset.
     *((source, "ErrorPolicy", DATASET, {"name": ""}) for source in FILE_SOURCES),
+    (easydata.CsvShardedSource, "CsvOptions", DATASET, {"name": ""}),
 ]
 
 # Parameters whose default is the manual's, and another one than the option's.
 REASONS = {
     ("block_mixture_interleave", "seed"): "EasyDeL's is 42; the option is unset",
     ("TokenizedShardedSource", "additional_fields"): "None reads as none",
+    ("CsvShardedSource", "delimiter"): "a dataset's is unset, which means that of the format",
     ("ArrayRecordShardedSource", "decode"): "a dataset's is unset, which means text",
 }
 

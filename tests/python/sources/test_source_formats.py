@@ -25,6 +25,7 @@ from easydata.sources import (
 )
 from easydata.transforms import TokenizedShardedSource
 from small_tokenizer import small_tokenizer, text_of
+from zstd_frames import zstd_frame
 
 from easydata import Tokenizer
 
@@ -54,19 +55,6 @@ def _zstd(data: bytes) -> bytes:
 
 def _lz4(data: bytes) -> bytes:
     return pa.Codec("lz4").compress(data, asbytes=True)
-
-
-def zstd_frame(data: bytes, window: int = 0, dictionary: int | None = None) -> bytes:
-    """A frame of zstd that stores up to 128 KiB as they are, by RFC 8878.
-
-    Args:
-        data: Its content.
-        window: The byte that says how large a window the decoder needs.
-        dictionary: The number of the dictionary that it needs.
-    """
-    number = b"" if dictionary is None else dictionary.to_bytes(4, "little")
-    head = bytes([3 if number else 0, window]) + number
-    return b"\x28\xb5\x2f\xfd" + head + (len(data) << 3 | 1).to_bytes(3, "little") + data
 
 
 @pytest.mark.parametrize(("window", "says"), [(18 << 3, 256), (21 << 3, 2048), (17 << 3 | 1, 144)])
