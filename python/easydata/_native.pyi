@@ -10,6 +10,7 @@ from collections.abc import (
     Sequence,
     Set
 )
+import os
 from typing import Annotated, Any, Literal
 
 import numpy
@@ -131,7 +132,7 @@ def huggingface_tokenizer(tokenizer: object, json: bytes, truncate_left: bool = 
     A `tokenizers.Tokenizer` behind the same interface; `json` is what it was made of.
     """
 
-def user_path(path: str) -> str:
+def user_path(path: str | os.PathLike[str]) -> str:
     """
     The path of this machine that a user has written: in the home folder for ~, of file:/// the path. ValueError for variables of a shell.
     """
@@ -181,9 +182,14 @@ class FileListing:
 
     def __setstate__(self, arg: tuple[Sequence[tuple[str, int, str, int, str]], str, Sequence[str]], /) -> None: ...
 
-def list_data_files(data_files: Sequence[str], storage_options: object | None = None) -> tuple[FileListing, list[str]]:
+def list_data_files(data_files: Sequence[str], storage_options: object | None = None, keeps_missing: bool = False) -> tuple[FileListing, list[str]]:
     """
     The files that paths, patterns and folders stand for, and what was left out beside them.
+    """
+
+def recorded_outputs(listing: FileListing) -> list[dict[str, Any] | None]:
+    """
+    Of each file what the metadata of the output says that it is a shard of; None where no output of ours names it.
     """
 
 def shown_address(address: str) -> str:
@@ -211,6 +217,10 @@ class DataFormat:
     def builder(self) -> str:
         """What the `datasets` library calls it; empty where it does not know it."""
 
+    @property
+    def options(self) -> list[str]:
+        """The options that make_source() takes for it."""
+
 def data_formats() -> list[DataFormat]:
     """All formats of data files."""
 
@@ -219,6 +229,9 @@ def check_on_error(on_error: object, has_quarantine_path: bool, on_missing: obje
 
 def check_identity(identity: object) -> None:
     """Raises ValueError for what identity cannot be."""
+
+def check_sample_by(sample_by: object) -> None:
+    """Raises ValueError for what sample_by cannot be."""
 
 def find_format(name: str) -> DataFormat | None:
     """The format of a name, or of a suffix without its dot; None for others."""
@@ -845,7 +858,7 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 class WriteJob:
     """Writes a stream into a folder of shards."""
 
-    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, column_types: dict[str, str] | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
+    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, column_types: dict[str, str] | None = None, shard_column: str | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
         """
         `sample_all`: the types of free-form rows are those of all of them, not of the first.
         """

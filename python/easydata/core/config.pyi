@@ -175,6 +175,7 @@ class SaveStageConfig:
     storage_options: dict[str, Any] | None = None
     max_shard_rows: int | None = None
     column_types: dict[str, str] | None = None
+    shard_column: str | None = None
     shard_prefix: str | None = None
     encode: Literal["json"] | None = None
     writer_options: str | None = None
