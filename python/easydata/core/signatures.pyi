@@ -56,7 +56,21 @@ class AsyncDataLoaderSignature(TakesOptions):
             epochs: Passes over the data that follow each other without an end between them; unset: one for each iter() of the loader.
             bucket_batches: Batches whose rows are put in order of length together (of input_ids where there is a list, else bytes), so that little of each is padding; they come in random order. Such a window ends at 256 MB, too. Unset: rows stay as they come.
             prefetch_to_device: Put the next batch on the JAX devices while one is in use, if it is ready by then. It needs a mesh or a sharding_map.
-            padding: {column: PadSpec}; other columns of lists are padded at the right to the longest row: input_ids with the tokenizer's pad id (0 where there is none), labels with -100, others with 0. A column that the stream does not have is an error, which comes with the first batch; whole rows of JSON have no known columns, and may be without it.
+            padding: {column: PadSpec}; other columns of lists are padded at the right to the longest row: input_ids with the tokenizer's pad id or else its EOS (0 where neither is known), labels with -100, others with 0. A column that the stream does not have is an error, which comes with the first batch; whole rows of JSON have no known columns, and may be without it.
+        """
+
+class CompositeShardedSourceSignature(TakesOptions):
+    def __init__(
+        self,
+        sources: Sequence[ShardedDataSource[Any]],
+        *,
+        allow_vocabularies: bool = False,
+    ) -> None:
+        """Checks what is given, and keeps it.
+
+        Args:
+            sources: The sources, in reading order.
+            allow_vocabularies: Let tokens that were made before be of another tokenizer than the others, though an id then means several tokens in one stream; else they are an error. Tokenizers that datasets name may differ: a warning says so.
         """
 
 class DPOPreprocessTransformSignature(TakesOptions):
@@ -188,8 +202,8 @@ class FirstFitPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             buffer_size: Documents after which open rows are closed (pool, first_fit; best_fit: at the latest).
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
             overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
@@ -247,8 +261,8 @@ class GreedyPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
             overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
         """
@@ -266,6 +280,7 @@ class MixedShardedSourceSignature(TakesOptions):
         unit: Literal["examples", "tokens"] = "examples",
         schedule_unit: Literal["steps", "examples"] = "examples",
         order: Literal["blocks", "grain"] = "blocks",
+        allow_vocabularies: bool = False,
     ) -> None:
         """Checks what is given, and keeps it.
 
@@ -279,6 +294,7 @@ class MixedShardedSourceSignature(TakesOptions):
             unit: What weights are shares of: examples, or tokens, of which each source then has its share to within one document at every prefix of the stream; tokenize it before.
             schedule_unit: What the steps of weights that change count: examples that were given out, or the steps of the loader that reads the mix.
             order: blocks: each block has each source's share, in an order of the seed; grain: exactly the order of Grain's mix, whose weights are fixed, above 0 and of examples; first_exhausted ends where its IterDataset.mix does, restart is its MapDataset.mix of repeated datasets. It cannot be edited at a checkpoint.
+            allow_vocabularies: Let tokens that were made before be of another tokenizer than the others, though an id then means several tokens in one stream; else they are an error. Tokenizers that datasets name may differ: a warning says so.
         """
 
 class PackedShardedSourceSignature(TakesOptions):
@@ -286,8 +302,8 @@ class PackedShardedSourceSignature(TakesOptions):
         self,
         source: ShardedDataSource[Any],
         seq_length: int,
-        eos_token_id: int,
-        pad_token_id: int = 0,
+        eos_token_id: int | None = None,
+        pad_token_id: int | None = None,
         strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy",
         num_packers: int = 4,
         include_segment_ids: bool = True,
@@ -309,8 +325,8 @@ class PackedShardedSourceSignature(TakesOptions):
         Args:
             source: Where rows come from.
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             strategy: How rows are filled. greedy: put documents end to end and cut. pool: the open row that fits best. first_fit: longest first, within a window. best_fit: as first_fit, but into the fullest row that fits. grain_first_fit: exactly the rows of Grain's FirstFitPackIterDataset, which adds no EOS. grain_best_fit: exactly the rows of Grain's BestFitPackIterDataset, which adds no EOS. grain_concat: exactly the rows of Grain's ConcatThenSplitIterDataset, which adds no EOS.
             num_packers: Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
@@ -343,8 +359,8 @@ class PoolPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             num_packers: Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
             overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
