@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "easydata/json/bounded_json.h"
 #include "easydata/stream/columns.h"
 
 namespace easydata {
@@ -16,6 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kShownFingerprint = 12;
+constexpr json::JsonBounds kBounds{8, 1'000'000};  // what a file may say
 constexpr size_t kMostRanges = 4096;  // of added tokens, which a file is believed
 
 Json IdOrNull(const std::optional<int32_t>& id) { return id.has_value() ? Json(*id) : Json(); }
@@ -176,8 +178,9 @@ std::string VocabularyText(const Vocabularies& vocabularies) {
 Vocabularies VocabulariesFromText(std::string_view text, const std::string& file) {
   Vocabularies out;
   if (text.empty()) return out;
-  const Json list = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!list.is_array()) return out;
+  const auto parsed = json::ParseBoundedJson(text, kBounds);
+  if (!parsed.ok() || !parsed->is_array()) return out;
+  const Json& list = *parsed;
   // Of several nobody knows which document is of which.
   out.has_unknown = list.size() != 1;
   for (const Json& value : list) {
