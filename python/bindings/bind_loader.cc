@@ -15,6 +15,7 @@
 #include "bindings.h"
 #include "bound_stream.h"
 #include "easydata/base/hash.h"
+#include "easydata/exec/exception_status.h"
 #include "easydata/loader/loader.h"
 #include "easydata/plan/load_plan.h"
 #include "operators/arrow_exchange.h"
@@ -343,19 +344,22 @@ void BindLoader(nb::module_& m) {
       .def(
           "__init__",
           [](PyLoader* self, const Stream& stream, plan::LoadOptions options, nb::handle padding,
-             bool padding_may_miss, std::optional<int64_t> known_pad_id) {
+             bool padding_may_miss) {
             loader::PadOptions& pad = options.loader.steps.padding;
             pad.columns = PaddingFromPython(padding);
             pad.may_miss = padding_may_miss;
-            pad.known_pad_id = known_pad_id;
-            new (self)
-                PyLoader(Unwrap(plan::MakeLoader(stream.plan, std::move(options))), stream.owned);
+            auto made = [&] {
+              WithoutGil released(nb::find(stream));  // a file may be asked what its tokens are
+              return exec::CatchExceptions(
+                  [&] { return plan::MakeLoader(stream.plan, std::move(options)); });
+            }();
+            new (self) PyLoader(Unwrap(std::move(made)), stream.owned);
           },
           nb::arg("stream"), nb::arg("options"), nb::arg("padding").none() = nb::none(),
-          nb::arg("padding_may_miss") = false, nb::arg("known_pad_id") = nb::none(),
+          nb::arg("padding_may_miss") = false,
           nb::sig("def __init__(self, stream: Stream, options: LoadOptions, padding: "
                   "collections.abc.Mapping[str, typing.Any] | None = None, padding_may_miss: bool "
-                  "= False, known_pad_id: int | None = None) -> None"),
+                  "= False) -> None"),
           "`padding` has a PadSpec by column; with `padding_may_miss` the stream may be without "
           "some of them.")
       .def("next", &PyLoader::Next, nb::arg("pass_number") = nb::none(),

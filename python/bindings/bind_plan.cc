@@ -18,6 +18,7 @@
 #include "easydata/plan/file_rows.h"
 #include "easydata/plan/limited.h"
 #include "easydata/plan/mixed.h"
+#include "easydata/plan/of_vocabulary.h"
 #include "easydata/plan/packed.h"
 #include "easydata/plan/shuffled.h"
 #include "easydata/plan/tokenized.h"
@@ -143,25 +144,33 @@ BoundPlan LimitedRows(const BoundPlan& input, std::vector<std::string> shards, i
 
 BoundPlan ConcatenatedRows(const std::vector<const BoundPlan*>& inputs,
                            std::vector<std::tuple<std::string, size_t, std::string>> shards,
-                           const BoundPlan& rows) {
+                           const BoundPlan& rows, nb::object notice, const nb::kwargs& given) {
   Owned owned = rows.owned;
+  JoinOptions join;
+  join.vocabularies = OptionsFromPython<VocabularyOptions>(given);
+  join.notice = ReportFromPython(std::move(notice), &owned);
   std::vector<plan::ConcatenatedShard> named;
   for (auto& [name, input, input_name] : shards) {
     named.push_back({std::move(name), input, std::move(input_name)});
   }
   auto plans = PlansOf(inputs, &owned);
-  return {plan::Concatenated(std::move(plans), std::move(named), rows.plan), std::move(owned)};
+  return {plan::Concatenated(std::move(plans), std::move(named), rows.plan, std::move(join)),
+          std::move(owned)};
 }
 
-BoundPlan MixedRows(const std::vector<const BoundPlan*>& inputs, const mix::MixOptions& options) {
+BoundPlan MixedRows(const std::vector<const BoundPlan*>& inputs, const mix::MixOptions& options,
+                    nb::object notice) {
   Owned owned;
   auto plans = PlansOf(inputs, &owned);
-  return {plan::Mixed(std::move(plans), options), std::move(owned)};
+  auto tell = ReportFromPython(std::move(notice), &owned);
+  return {plan::Mixed(std::move(plans), options, std::move(tell)), std::move(owned)};
 }
 
 BoundPlan TokenizedRows(const BoundPlan& texts, nb::handle_t<tokenizers::TextEncoder> encoder,
-                        nb::object report, bool may_be_whole, const nb::kwargs& given) {
+                        nb::object report, bool may_be_whole, const Vocabulary& vocabulary,
+                        const nb::kwargs& given) {
   plan::TokenizedOptions options;
+  options.vocabulary = std::make_shared<const Vocabulary>(vocabulary);
   options.tokenize = OptionsFromPython<transform::TokenizeOptions>(given);
   options.may_be_whole = may_be_whole;
   Owned owned = texts.owned;
@@ -397,11 +406,31 @@ void BindPlan(nb::module_& m) {
                 "Plan"),
         "The first rows. `rows_within` says how many of a shard; `rows` reads the same row by row, "
         "which a shuffle needs.");
-  m.def("concatenated_rows", &ConcatenatedRows, nb::arg("inputs"), nb::kw_only(), nb::arg("shards"),
-        nb::arg("rows"),
+  static const std::string concatenated_rows_signature = SignatureOf(
+      "concatenated_rows", ConfigTypeOf<VocabularyOptions>(),
+      "inputs: collections.abc.Sequence[Plan], shards: collections.abc.Sequence[tuple[str, int, "
+      "str]], rows: Plan, notice: collections.abc.Callable[[str], object] | None",
+      "Plan");
+  m.def("concatenated_rows", &ConcatenatedRows, nb::arg("inputs"), nb::arg("shards"),
+        nb::arg("rows"), nb::arg("notice").none(), nb::arg("options"),
+        nb::sig(concatenated_rows_signature.c_str()),
         "Shards of several plans: (name, index of the plan, name there). `rows` reads the same row "
-        "by row.");
-  m.def("mixed_rows", &MixedRows, nb::arg("inputs"), nb::arg("options"), "Rows of several plans.");
+        "by row. `notice` is told once what is worth a warning of their tokens.");
+  m.def("mixed_rows", &MixedRows, nb::arg("inputs"), nb::arg("options"),
+        nb::arg("notice").none() = nb::none(),
+        nb::sig("def mixed_rows(inputs: collections.abc.Sequence[Plan], options: MixOptions, "
+                "notice: collections.abc.Callable[[str], object] | None = None) -> Plan"),
+        "Rows of several plans. `notice` is told once what is worth a warning of their tokens.");
+  m.def(
+      "rows_of_vocabulary",
+      [](const BoundPlan& rows, const Vocabulary& vocabulary, std::string name) {
+        return BoundPlan(
+            plan::OfVocabulary(rows.plan, std::make_shared<const Vocabulary>(vocabulary),
+                               std::move(name)),
+            rows.owned);
+      },
+      nb::arg("rows"), nb::arg("vocabulary"), nb::arg("name"),
+      "The rows, whose tokens are of this vocabulary where nobody knows of another one.");
   m.def(
       "packed_rows",
       [](const BoundPlan& input, plan::PackedOptions options, int64_t most_steps) {
@@ -414,11 +443,11 @@ void BindPlan(nb::module_& m) {
   static const std::string tokenized_rows_signature = SignatureOf(
       "tokenized_rows", ConfigTypeOf<transform::TokenizeOptions>(),
       "texts: Plan, encoder: TextEncoder, report: collections.abc.Callable[[str, str, int, int], "
-      "object] | None, may_be_whole: bool",
+      "object] | None, may_be_whole: bool, vocabulary: Vocabulary",
       "Plan");
   m.def("tokenized_rows", &TokenizedRows, nb::arg("texts"), nb::arg("encoder"),
-        nb::arg("report").none(), nb::arg("may_be_whole"), nb::arg("options"),
-        nb::sig(tokenized_rows_signature.c_str()),
+        nb::arg("report").none(), nb::arg("may_be_whole"), nb::arg("vocabulary"),
+        nb::arg("options"), nb::sig(tokenized_rows_signature.c_str()),
         "The rows with their texts tokenized. `report` as of tokenize().");
   m.def(
       "columns_or_refused",

@@ -68,10 +68,11 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
                  const std::string& variables, nb::object render, bool has_generation,
                  nb::typed<nb::dict, std::string, std::string> roles,
                  std::vector<std::string> own_roles, const std::string& given,
-                 const std::string& frame, bool are_spelled) {
+                 const std::string& frame, bool are_spelled, const Vocabulary& vocabulary) {
   auto context = std::make_shared<ExampleContext>();
   Owned owned;
   context->encoder = SharedArgument(encoder);
+  context->vocabulary = std::make_shared<const Vocabulary>(vocabulary);
   context->tokens = {eos_id,   std::move(eos_text), bos_id, std::move(bos_text), pad_id, pad_left,
                      empty_id, are_spelled};
   context->span_finder.ask = AskForEnds(owned.Lend(std::move(ask)));
@@ -259,7 +260,7 @@ void BindTrainer(nb::module_& m) {
            nb::arg("special"), nb::arg("plain").none(), nb::arg("with_tools").none(),
            nb::arg("variables"), nb::arg("render").none(), nb::arg("has_generation"),
            nb::arg("roles"), nb::arg("own_roles"), nb::arg("given"), nb::arg("frame"),
-           nb::arg("are_spelled"));
+           nb::arg("are_spelled"), nb::arg("vocabulary"));
   BindOwner<PyExampleMaker>(m, "ExampleMaker", "Makes the examples of one kind of trainer.")
       .def_prop_ro("name", [](const PyExampleMaker& self) { return self.maker->name(); })
       .def_prop_ro(

@@ -122,6 +122,36 @@ class TextEncoder:
     @property
     def id_limit(self) -> int: ...
 
+class Vocabulary:
+    """What ids of tokens mean: those of one tokenizer."""
+
+    def __init__(self, encoder: TextEncoder, *, name: str, eos_id: int | None, bos_id: int | None, pad_id: int | None, special: Sequence[int]) -> None:
+        """
+        `special`: ids that the tokenizer's configuration names, beside those of its file.
+        """
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def id_limit(self) -> int: ...
+
+    @property
+    def eos_id(self) -> int | None: ...
+
+    @property
+    def bos_id(self) -> int | None: ...
+
+    @property
+    def pad_id(self) -> int | None: ...
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether a file tells of it, beside tokens that were made before."""
+
 def native_tokenizer(json: bytes, word_cache_bytes: int = 16777216, kernels: str = '', split_special_tokens: bool = False, truncate_left: bool = False) -> TextEncoder:
     """
     The native engine for a tokenizer.json; NotImplementedError when it does not take the file.
@@ -417,20 +447,27 @@ def limited_rows(input: Plan, *, shards: Sequence[str], max_rows: int, rows_with
     The first rows. `rows_within` says how many of a shard; `rows` reads the same row by row, which a shuffle needs.
     """
 
-def concatenated_rows(inputs: Sequence[Plan], *, shards: Sequence[tuple[str, int, str]], rows: Plan) -> Plan:
+def concatenated_rows(inputs: Sequence[Plan], shards: Sequence[tuple[str, int, str]], rows: Plan, notice: Callable[[str], object] | None, *, allow_vocabularies: bool = False) -> Plan:
     """
-    Shards of several plans: (name, index of the plan, name there). `rows` reads the same row by row.
+    Shards of several plans: (name, index of the plan, name there). `rows` reads the same row by row. `notice` is told once what is worth a warning of their tokens.
     """
 
-def mixed_rows(inputs: Sequence[Plan], options: MixOptions) -> Plan:
-    """Rows of several plans."""
+def mixed_rows(inputs: Sequence[Plan], options: MixOptions, notice: Callable[[str], object] | None = None) -> Plan:
+    """
+    Rows of several plans. `notice` is told once what is worth a warning of their tokens.
+    """
+
+def rows_of_vocabulary(rows: Plan, vocabulary: Vocabulary, name: str) -> Plan:
+    """
+    The rows, whose tokens are of this vocabulary where nobody knows of another one.
+    """
 
 def packed_rows(input: Plan, options: PackedOptions, *, most_steps: int = 0) -> Plan:
     """
     Lists of tokens packed into rows of one length. They are shuffled within `most_steps` steps of the loader, or so many rows where there is none; 0: within the window of the options.
     """
 
-def tokenized_rows(texts: Plan, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, may_be_whole: bool, *, content_field: str = "text", add_special_tokens: bool = True, max_length: int = 0, return_attention_mask: bool = True, pad_to: int = 0, pad_token_id: int = 0, pad_left: bool = False, additional_fields: Iterable[str] = ..., skip_missing: bool = False, batch_size: int = 0, num_workers: int = 0) -> Plan:
+def tokenized_rows(texts: Plan, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, may_be_whole: bool, vocabulary: Vocabulary, *, content_field: str = "text", add_special_tokens: bool = True, max_length: int = 0, return_attention_mask: bool = True, pad_to: int = 0, pad_token_id: int = 0, pad_left: bool = False, additional_fields: Iterable[str] = ..., skip_missing: bool = False, batch_size: int = 0, num_workers: int = 0) -> Plan:
     """The rows with their texts tokenized. `report` as of tokenize()."""
 
 def columns_or_refused(rows: Plan, column: str) -> Plan:
@@ -539,7 +576,7 @@ def tokenize(stream: Stream, encoder: TextEncoder, report: Callable[[str, str, i
 class ExampleContext:
     """What examples are made with."""
 
-    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, finds_spans: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], own_roles: Sequence[str], given: str, frame: str, are_spelled: bool) -> None: ...
+    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, finds_spans: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], own_roles: Sequence[str], given: str, frame: str, are_spelled: bool, vocabulary: Vocabulary) -> None: ...
 
 class ExampleMaker:
     """Makes the examples of one kind of trainer."""
@@ -728,7 +765,7 @@ class WeightSchedule:
 class MixOptions:
     """The options of easydata.MixedShardedSource."""
 
-    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, *, block_size: int = 1000, seed: int | None = None, stop_strategy: Literal["restart", "first_exhausted", "all_exhausted"] = "restart", unit: Literal["examples", "tokens"] = "examples", schedule_unit: Literal["steps", "examples"] = "examples", order: Literal["blocks", "grain"] = "blocks") -> None: ...
+    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, *, block_size: int = 1000, seed: int | None = None, stop_strategy: Literal["restart", "first_exhausted", "all_exhausted"] = "restart", unit: Literal["examples", "tokens"] = "examples", schedule_unit: Literal["steps", "examples"] = "examples", order: Literal["blocks", "grain"] = "blocks", allow_vocabularies: bool = False) -> None: ...
 
 class MixOrder:
     """Which source each example of a mix comes from."""
@@ -752,10 +789,15 @@ def mix(streams: Sequence[Stream], options: MixOptions, add_source: bool) -> Str
 class PackedOptions:
     """The options of easydata.PackedShardedSource."""
 
-    def __init__(self, *, seq_length: int = 2048, eos_token_id: int = 2, pad_token_id: int = 0, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, input_field: str = "input_ids", shuffle: bool = True, shuffle_buffer_factor: int = 10, seed: int | None = None, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, balance_groups: int = 1) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, input_field: str = "input_ids", shuffle: bool = True, shuffle_buffer_factor: int = 10, seed: int | None = None, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, balance_groups: int = 1) -> None: ...
 
     @property
-    def eos_token_id(self) -> int: ...
+    def names_eos(self) -> bool: ...
+
+    def check_tokens(self, vocabularies: Sequence[Vocabulary]) -> None:
+        """
+        Raises where the ids that are named, or not, do not fit tokens of these vocabularies.
+        """
 
     @property
     def seq_length(self) -> int: ...
@@ -771,7 +813,7 @@ def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str], gr
 class Packer:
     """Packs documents that are handed in one by one."""
 
-    def __init__(self, *, seq_length: int = 2048, eos_token_id: int = 2, pad_token_id: int = 0, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False) -> None: ...
 
     def add(self, tokens: object) -> list[tuple[Any, list[int]]]:
         """Takes a pyarrow array of tokens; gives the rows that it completes."""
@@ -787,7 +829,7 @@ class LoadOptions:
 class Loader:
     """Hands out a stream in steps; see easydata.AsyncDataLoader."""
 
-    def __init__(self, stream: Stream, options: LoadOptions, padding: Mapping[str, Any] | None = None, padding_may_miss: bool = False, known_pad_id: int | None = None) -> None:
+    def __init__(self, stream: Stream, options: LoadOptions, padding: Mapping[str, Any] | None = None, padding_may_miss: bool = False) -> None:
         """
         `padding` has a PadSpec by column; with `padding_may_miss` the stream may be without some of them.
         """

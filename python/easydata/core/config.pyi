@@ -99,6 +99,7 @@ class MixStageConfig:
     unit: Literal["examples", "tokens"] = "examples"
     schedule_unit: Literal["steps", "examples"] = "steps"
     order: Literal["blocks", "grain"] = "blocks"
+    allow_vocabularies: bool = False
 
 @dataclass
 class ObservabilityConfig:

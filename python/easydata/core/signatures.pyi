@@ -61,6 +61,20 @@ class AsyncDataLoaderSignature(TakesOptions):
             padding: {column: PadSpec}; other columns of lists are padded to the longest row: tokens with the tokenizer's pad token (else its EOS, else 0), labels with -100, others with 0; the prompts of GRPO and PPO at the left, all else at the right. A column that the stream does not have is an error, which comes with the first batch; whole rows of JSON have no known columns, and may be without it.
         """
 
+class CompositeShardedSourceSignature(TakesOptions):
+    def __init__(
+        self,
+        sources: Sequence[ShardedDataSource[Any]],
+        *,
+        allow_vocabularies: bool = False,
+    ) -> None:
+        """Checks what is given, and keeps it.
+
+        Args:
+            sources: The sources, in reading order.
+            allow_vocabularies: Let tokens that were made before be of another tokenizer than the others, though an id then means several tokens in one stream; else they are an error. Tokenizers that datasets name may differ: a warning says so.
+        """
+
 class DPOPreprocessTransformSignature(TakesOptions):
     def __init__(
         self,
@@ -194,8 +208,8 @@ class FirstFitPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             buffer_size: Documents after which open rows are closed (pool, first_fit; best_fit: at the latest).
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
             overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
@@ -253,8 +267,8 @@ class GreedyPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
             overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
         """
@@ -272,6 +286,7 @@ class MixedShardedSourceSignature(TakesOptions):
         unit: Literal["examples", "tokens"] = "examples",
         schedule_unit: Literal["steps", "examples"] = "examples",
         order: Literal["blocks", "grain"] = "blocks",
+        allow_vocabularies: bool = False,
     ) -> None:
         """Checks what is given, and keeps it.
 
@@ -285,6 +300,7 @@ class MixedShardedSourceSignature(TakesOptions):
             unit: What weights are shares of: examples, or tokens, of which each source then has its share to within one document at every prefix of the stream; tokenize it before.
             schedule_unit: What the steps of weights that change count: examples that were given out, or the steps of the loader that reads the mix.
             order: blocks: each block has each source's share, in an order of the seed; grain: exactly the order of Grain's mix, whose weights are fixed, above 0 and of examples; first_exhausted ends where its IterDataset.mix does, restart is its MapDataset.mix of repeated datasets. It cannot be edited at a checkpoint.
+            allow_vocabularies: Let tokens that were made before be of another tokenizer than the others, though an id then means several tokens in one stream; else they are an error. Tokenizers that datasets name may differ: a warning says so.
         """
 
 class PackedShardedSourceSignature(TakesOptions):
@@ -292,8 +308,8 @@ class PackedShardedSourceSignature(TakesOptions):
         self,
         source: ShardedDataSource[Any],
         seq_length: int,
-        eos_token_id: int,
-        pad_token_id: int = 0,
+        eos_token_id: int | None = None,
+        pad_token_id: int | None = None,
         strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy",
         num_packers: int = 4,
         include_segment_ids: bool = True,
@@ -315,8 +331,8 @@ class PackedShardedSourceSignature(TakesOptions):
         Args:
             source: Where rows come from.
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             strategy: How rows are filled. greedy: put documents end to end and cut. pool: the open row that fits best. first_fit: longest first, within a window. best_fit: as first_fit, but into the fullest row that fits. grain_first_fit: exactly the rows of Grain's FirstFitPackIterDataset, which adds no EOS. grain_best_fit: exactly the rows of Grain's BestFitPackIterDataset, which adds no EOS. grain_concat: exactly the rows of Grain's ConcatThenSplitIterDataset, which adds no EOS.
             num_packers: Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
@@ -349,8 +365,8 @@ class PoolPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             num_packers: Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
             overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.

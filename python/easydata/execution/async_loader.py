@@ -13,7 +13,6 @@ from easydata.execution.collate import Batch, PadSpec, pad_specs
 from easydata.execution.sharding import DevicePrefetch, preshard_batch
 from easydata.execution.writers import as_source
 from easydata.sources.schedule_ramps import tell_blurred
-from easydata.sources.tokenized import tokenizers_of
 from easydata.tokenizers.template_date import checked_date
 
 if TYPE_CHECKING:
@@ -104,7 +103,6 @@ class AsyncDataLoader(
             _native.LoadOptions(**self._options),
             self._padding,
             self._columns_may_miss,
-            _pad_token_id(source),
         )
         self._device_prefetch = (
             DevicePrefetch(self._native, self._sharding_map)
@@ -368,13 +366,3 @@ class OneOfLoaders(AsyncDataLoader):
     """A loader of several that are given the same options, `padding` and `sharding_map` too."""
 
     _columns_may_miss = True
-
-
-def _pad_token_id(source: ShardedDataSource[Any]) -> int | None:
-    """The pad token of the tokenizer that the tokens come from, else its EOS, where it is known."""
-    known = (
-        getattr(tokenizer, name, None)
-        for tokenizer in tokenizers_of(source)
-        for name in ("pad_token_id", "eos_token_id")
-    )
-    return next((pad for pad in known if isinstance(pad, int)), None)

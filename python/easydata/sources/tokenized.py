@@ -239,6 +239,7 @@ class TokenizedShardedSource(WrapperSource[Example]):
             add_special_tokens=config.add_special_tokens and messages is None,
             max_length=_max_length(config),
             may_be_whole=not is_limited and self._padding.length == 0,
+            vocabulary=self._tokenizer._vocabulary,
             return_attention_mask=config.return_attention_mask,
             pad_to=self._padding.length,
             pad_token_id=self._padding.token_id,

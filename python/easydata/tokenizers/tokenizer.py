@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import pathlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
@@ -196,6 +197,22 @@ class Tokenizer:
     def unk_token_id(self) -> int | None:
         """Id of `unk_token`."""
         return self._role_id("unk_token")
+
+    @property
+    def _vocabulary(self) -> _native.Vocabulary:
+        """What plans and files keep of it: what its ids mean."""
+        made: _native.Vocabulary | None = self.__dict__.get("_made_vocabulary")
+        if made is None:
+            ids = [self.token_to_id(token) for token in self._made_of.tokens.values()]
+            made = self._made_vocabulary = _native.Vocabulary(
+                self._encoder,
+                name=_short_name(self.name),
+                eos_id=self.eos_token_id,
+                bos_id=self.bos_token_id,
+                pad_id=self.pad_token_id,
+                special=[token_id for token_id in ids if token_id is not None],
+            )
+        return made
 
     def token_to_id(self, token: str) -> int | None:
         """Id of a token as the file spells it; None when there is none."""
@@ -548,6 +565,14 @@ _FOREIGN_OPTIONS = frozenset(
         "truncation",
     )
 )
+
+
+def _short_name(name: str) -> str:
+    """What people call a tokenizer, the same on all machines: the last folder of a path."""
+    if not os.path.exists(name):
+        return name
+    path = pathlib.Path(os.path.abspath(name))
+    return path.parent.name if path.is_file() else path.name
 
 
 def _restore(made_of: TokenizerSource) -> Tokenizer:

@@ -245,6 +245,7 @@ class _Examples(_Step):
         given = {} if self._tools is None else {"tools": self._tools}
         return _native.ExampleContext(
             made.encoder,
+            vocabulary=made._vocabulary,
             eos_id=made.eos_token_id,
             eos_text=made.eos_token or "",
             bos_id=made.bos_token_id,

@@ -27,6 +27,7 @@ const std::vector<config::ConfigDescriptor>& AllOptions() {
       config::Describe<plan::PackedOptions>(),
       config::Describe<plan::LoadOptions>(),
       config::Describe<mix::MixOptions>(),
+      config::Describe<VocabularyOptions>(),
       config::Describe<sink::WriteOptions>(),
       config::Describe<source::ErrorPolicy>(),
       config::Describe<source::CsvOptions>(),

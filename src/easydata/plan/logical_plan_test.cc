@@ -90,6 +90,7 @@ mix::MixOptions MixOf(const std::vector<std::string>& names) {
 PackedOptions PackOf(int64_t seq_length) {
   PackedOptions options;
   options.pack.seq_length = seq_length;
+  options.pack.eos_token_id = 2;
   return options;
 }
 

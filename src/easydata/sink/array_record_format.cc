@@ -3,6 +3,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/compression.h>
+#include <arrow/util/key_value_metadata.h>
 
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "easydata/record_file/array_record_writer.h"
 #include "easydata/sink/output_format.h"
 #include "easydata/stream/columns.h"
+#include "easydata/stream/vocabulary.h"
 
 namespace easydata::sink {
 namespace {
@@ -188,6 +190,9 @@ Result<std::unique_ptr<ShardFormat>> MakeArrayRecordFormat(std::shared_ptr<arrow
   ARROW_ASSIGN_OR_RAISE(auto options,
                         record_file::ArrayRecordOptions::Parse(records.writer_options));
   if (!compression.empty()) options.codec = compression == "none" ? "uncompressed" : compression;
+  if (const auto& metadata = schema->metadata(); metadata != nullptr) {
+    options.vocabulary = metadata->Get(kVocabularyKey).ValueOr("");
+  }
   return std::make_unique<ArrayRecordFormat>(std::move(options), is_json);
 }
 

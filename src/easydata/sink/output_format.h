@@ -60,7 +60,8 @@ struct OutputFormat {
   /// Rows that are encoded together: a row group has a multiple of so many.
   Result<int64_t> (*rows_together)(const RecordOptions& records) =
       [](const RecordOptions&) -> Result<int64_t> { return 1; };
-  /// Makes it for rows of a schema. `compression` is one of its codecs, or "" for its default.
+  /// Makes it for rows of a schema; its metadata, where it has some, is the files'. `compression`
+  /// is one of its codecs, or "" for its default.
   /// Invalid where it cannot hold such rows.
   Result<std::unique_ptr<ShardFormat>> (*make)(std::shared_ptr<arrow::Schema> schema,
                                                const std::string& compression,

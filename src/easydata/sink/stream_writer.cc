@@ -2,6 +2,7 @@
 
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
 
 #include <algorithm>
 #include <array>
@@ -61,6 +62,14 @@ std::string Now() {
   std::array<char, 32> text;
   const size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
   return {text.data(), size};
+}
+
+/// The schema with what a file is to say of its tokens.
+std::shared_ptr<arrow::Schema> WithVocabulary(const std::shared_ptr<arrow::Schema>& schema,
+                                              const Vocabularies& tokens) {
+  const std::string text = MayHaveTokens(*schema) ? VocabularyText(tokens) : "";
+  if (text.empty()) return schema;
+  return schema->WithMetadata(arrow::key_value_metadata({{kVocabularyKey, text}}));
 }
 
 Status CheckEnds(const StreamFacts& facts) {
@@ -226,26 +235,35 @@ nlohmann::json StreamWriter::Config() const {
   return config;
 }
 
-/// The tokenizers of the plan, each once: {"fingerprint": ..., "path": null or where it came from,
-/// "id_limit": one more than its largest id, or null where it is not known}.
-nlohmann::json StreamWriter::Tokenizers() const {
+/// The tokenizers of the plan and of its tokens, each once: {"fingerprint": ..., "path": null or
+/// where it came from, "id_limit": one more than its largest id, or null where it is not known}; of
+/// those that the tokens are of, all that is known of them (Vocabulary).
+nlohmann::json StreamWriter::Tokenizers(const Vocabularies& tokens) const {
   std::map<std::string, nlohmann::json> found;
+  for (const VocabularyPtr& vocabulary : tokens.known) {
+    nlohmann::json described = ToJson(*vocabulary);
+    described["path"] = nullptr;
+    found.emplace(vocabulary->fingerprint, std::move(described));
+  }
   VisitNodes(*plan_.node, [&](const PlanNode& node) {
     if (node.tokenizer.empty()) return;
-    nlohmann::json& tokenizer = found[node.tokenizer];
-    tokenizer = {{"fingerprint", node.tokenizer}, {"path", nullptr}, {"id_limit", nullptr}};
-    const auto known = wiring_.tokenizers.find(node.tokenizer);
-    if (known == wiring_.tokenizers.end()) return;
+    found.emplace(
+        node.tokenizer,
+        nlohmann::json{{"fingerprint", node.tokenizer}, {"path", nullptr}, {"id_limit", nullptr}});
+  });
+  for (auto& [fingerprint, tokenizer] : found) {
+    const auto known = wiring_.tokenizers.find(fingerprint);
+    if (known == wiring_.tokenizers.end()) continue;
     if (known->second.path.has_value()) tokenizer["path"] = *known->second.path;
     tokenizer["id_limit"] = known->second.id_limit;
-  });
+  }
   nlohmann::json list = nlohmann::json::array();
   for (auto& [fingerprint, tokenizer] : found) list.push_back(std::move(tokenizer));
   return list;
 }
 
-nlohmann::json StreamWriter::Metadata(const WriteResult& result,
-                                      const arrow::Schema& schema) const {
+nlohmann::json StreamWriter::Metadata(const WriteResult& result, const arrow::Schema& schema,
+                                      const Vocabularies& tokens) const {
   nlohmann::json columns = nlohmann::json::object();
   for (const auto& field : schema.fields()) columns[field->name()] = field->type()->ToString();
   nlohmann::json shards = nlohmann::json::array();
@@ -257,7 +275,7 @@ nlohmann::json StreamWriter::Metadata(const WriteResult& result,
                              {"format", options_.format},
                              {"columns", std::move(columns)},
                              {"config", Config()},
-                             {"tokenizers", Tokenizers()},
+                             {"tokenizers", Tokenizers(tokens)},
                              {"plan", Describe(*plan_.node)},
                              {"job", JobHash(Identity())},
                              {"num_examples", result.rows},
@@ -330,9 +348,11 @@ Result<WriteResult> StreamWriter::Run() {
   ARROW_RETURN_NOT_OK(MakeLayout(&work));
   const bool by_value = !options_.shard_column.empty();
   if (options_.num_shards.has_value() && !by_value) ARROW_RETURN_NOT_OK(DealFewRows(&work));
+  ARROW_ASSIGN_OR_RAISE(const Vocabularies tokens, plan_.facts().Tokens());
+  const auto schema =
+      WithVocabulary(WithPaddings(work.layout->schema(), plan_.facts().paddings), tokens);
   ARROW_ASSIGN_OR_RAISE(work.format,
-                        format_->make(WithPaddings(work.layout->schema(), plan_.facts().paddings),
-                                      options_.compression, options_.records()));
+                        format_->make(schema, options_.compression, options_.records()));
   auto encode = [&work](RowGroup group) -> Result<Encoded> {
     std::vector<std::shared_ptr<arrow::RecordBatch>> parts;
     int64_t tokens = 0;
@@ -361,7 +381,7 @@ Result<WriteResult> StreamWriter::Run() {
   ARROW_RETURN_NOT_OK(options_.num_shards.has_value() ? WriteByCount(&work) : WriteBySize(&work));
   WriteResult result = ResultOf(*folder, work.reader->dropped());
   if (const auto end = work.stage->stats().mix_end; end != nullptr) result.mix_end = end->ToJson();
-  ARROW_RETURN_NOT_OK(folder->Finish(Metadata(result, *work.layout->schema())));
+  ARROW_RETURN_NOT_OK(folder->Finish(Metadata(result, *work.layout->schema(), tokens)));
   return result;
 }
 

@@ -118,8 +118,9 @@ class StreamWriter {
   nlohmann::json Form() const;
   nlohmann::json Identity() const;
   nlohmann::json Config() const;
-  nlohmann::json Tokenizers() const;
-  nlohmann::json Metadata(const WriteResult& result, const arrow::Schema& schema) const;
+  nlohmann::json Tokenizers(const Vocabularies& tokens) const;
+  nlohmann::json Metadata(const WriteResult& result, const arrow::Schema& schema,
+                          const Vocabularies& tokens) const;
   Result<OutputFolder*> OpenFolder(Work* work);
   Status Restore(Work* work) const;
   Status MakeLayout(Work* work);

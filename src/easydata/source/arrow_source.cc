@@ -12,6 +12,7 @@
 #include "easydata/source/data_format.h"
 #include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
+#include "easydata/source/file_vocabularies.h"
 #include "easydata/source/open_files.h"
 #include "easydata/source/read_ahead.h"
 #include "easydata/source/row_counts.h"
@@ -149,7 +150,15 @@ class ArrowSource : public FileSource {
     if (files().uris().empty()) return arrow::schema(arrow::FieldVector{});
     ARROW_ASSIGN_OR_RAISE(const auto opened, open_.Open(shard, true));
     ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files().files()[shard], opened));
+    vocabularies_.Note(shard, VocabularyOf(*file));
     return ChosenSchema(*file->schema(), columns, files().uris()[shard]);
+  }
+
+  Result<std::string> VocabularyText(size_t shard) const override {
+    if (auto known = vocabularies_.Get(shard); known.has_value()) return *std::move(known);
+    ARROW_ASSIGN_OR_RAISE(const auto opened, open_.Open(shard, true));
+    ARROW_ASSIGN_OR_RAISE(const auto file, ArrowFile::Open(files().files()[shard], opened));
+    return vocabularies_.Note(shard, VocabularyOf(*file));
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
@@ -161,6 +170,9 @@ class ArrowSource : public FileSource {
                           ArrowFile::Open(files().files()[shard], std::move(opened), schema.get()));
     ARROW_RETURN_NOT_OK(
         ChosenFields(*file->schema(), *schema, options.columns, files().uris()[shard]).status());
+    if (!context.is_look) {
+      ARROW_RETURN_NOT_OK(vocabularies_.Check(shard, VocabularyOf(*file), *schema, files().uris()));
+    }
     return std::make_unique<ArrowReader>(std::move(file), std::move(schema), from, options,
                                          context);
   }
@@ -204,7 +216,12 @@ class ArrowSource : public FileSource {
   nlohmann::json Describe() const override { return files().Describe("arrow"); }
 
  private:
+  static std::string VocabularyOf(const ArrowFile& file) {
+    return VocabularyTextOf(file.schema()->metadata().get());
+  }
+
   mutable OpenFiles<arrow::io::RandomAccessFile> open_;
+  mutable FileVocabularies vocabularies_;
   mutable RowCounts rows_;
 };
 

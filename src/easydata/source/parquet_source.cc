@@ -20,6 +20,7 @@
 #include "easydata/source/data_format.h"
 #include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
+#include "easydata/source/file_vocabularies.h"
 #include "easydata/source/open_files.h"
 #include "easydata/source/read_ahead.h"
 #include "easydata/source/row_counts.h"
@@ -371,10 +372,17 @@ class ParquetSource : public FileSource {
                                                 size_t shard) const override {
     if (files().uris().empty()) return arrow::schema(arrow::FieldVector{});
     ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
+    vocabularies_.Note(shard, VocabularyOf(*file));
     return ChosenSchema(*file->schema, columns, file->path);
   }
 
   bool has_file_columns() const override { return true; }
+
+  Result<std::string> VocabularyText(size_t shard) const override {
+    if (auto known = vocabularies_.Get(shard); known.has_value()) return *std::move(known);
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
+    return vocabularies_.Note(shard, VocabularyOf(*file));
+  }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
                                             const ReadOptions& options,
@@ -383,6 +391,10 @@ class ParquetSource : public FileSource {
     ARROW_ASSIGN_OR_RAISE(auto file, open_.Open(shard, context.is_look));
     ARROW_ASSIGN_OR_RAISE(auto fields,
                           ChosenFields(*file->schema, *schema, options.columns, file->path));
+    if (!context.is_look) {
+      ARROW_RETURN_NOT_OK(
+          vocabularies_.Check(shard, VocabularyOf(*file), *schema, this->files().uris()));
+    }
     return std::make_unique<ParquetReader>(std::move(file), std::move(fields), std::move(schema),
                                            from, options, context);
   }
@@ -415,7 +427,12 @@ class ParquetSource : public FileSource {
   nlohmann::json Describe() const override { return files().Describe("parquet"); }
 
  private:
+  static std::string VocabularyOf(const ParquetFile& file) {
+    return VocabularyTextOf(file.metadata->key_value_metadata().get());
+  }
+
   mutable OpenFiles<ParquetFile> open_;
+  mutable FileVocabularies vocabularies_;
   mutable RowCounts rows_;
 };
 

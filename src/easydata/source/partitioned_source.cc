@@ -269,12 +269,21 @@ class PartitionedSource : public Source {
                                             const ReadOptions& options,
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
-    ARROW_ASSIGN_OR_RAISE(auto reader,
-                          files_->Open(shard, from, OfFiles(options), OfFiles(*schema), context));
+    const auto of_files = OfFiles(*schema);
+    ReadOptions asked = OfFiles(options);
+    if (!asked.columns.has_value() && has_file_columns()) {
+      // Not those that the folders say.
+      asked.columns.emplace();
+      for (const auto& field : of_files->fields()) asked.columns->push_back({field->name()});
+    }
+    ARROW_ASSIGN_OR_RAISE(auto reader, files_->Open(shard, from, asked, of_files, context));
     return std::make_unique<PartitionedReader>(std::move(reader), std::move(schema), partitions_,
                                                shard);
   }
 
+  Result<std::string> VocabularyText(size_t shard) const override {
+    return files_->VocabularyText(shard);
+  }
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override {
     return files_->KnownRows(shard);
   }

@@ -3,6 +3,8 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -128,6 +130,20 @@ class Union {
   size_t num_shards_ = 0;
 };
 
+/// Tells the user what he has not been told yet, in this process: files have several sources, where
+/// rows of them are read in several ways.
+void TellOnce(const std::string& message) {
+  constexpr size_t kRemembered = 1000;
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (told.size() == kRemembered) told.clear();
+    if (!told.insert(message).second) return;
+  }
+  exec::Notify(message);
+}
+
 }  // namespace
 
 Result<SchemaPtr> ShardColumns::OfShard(const Source& source, size_t shard) {
@@ -197,11 +213,7 @@ Result<SchemaPtr> ShardColumns::Of(const Source& source, const Columns& columns,
     if (out->GetFieldIndex(column.name) < 0) return of_first;
   }
   if (const std::string lacks = joined.Lacks(); !lacks.empty()) {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (std::exchange(is_told_, true)) return out;
-    }
-    exec::Notify("columns that some files lack are null there: " + lacks);
+    TellOnce("columns that some files lack are null there: " + lacks);
   }
   return out;
 }

@@ -48,7 +48,6 @@ class ShardColumns {
  private:
   std::mutex mutex_;
   std::vector<std::shared_ptr<arrow::Schema>> known_;  // by shard; equal ones are one
-  bool is_told_ = false;
 };
 
 }  // namespace easydata::source

@@ -147,6 +147,10 @@ class Source {
                                                     std::shared_ptr<arrow::Schema> schema,
                                                     const ReadContext& context) const = 0;
 
+  /// What the file of shard `shard` says of the vocabulary of its tokens (kVocabularyKey); "" where
+  /// it says nothing, or is of a format that cannot. Reads what Schema() does.
+  virtual Result<std::string> VocabularyText(size_t shard) const { return std::string(); }
+
   /// Whether text comes as the file has it, not yet checked to be UTF-8.
   virtual bool has_unchecked_text() const { return false; }
 

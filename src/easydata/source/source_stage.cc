@@ -233,6 +233,23 @@ Result<StreamPlan> ShuffleRows(StreamPlan blocks, const SourceShuffleOptions& op
   return order::WindowShufflePlan(std::move(blocks), window, "source.shuffle_window");
 }
 
+namespace {
+
+/// What the first of these shards, of which some may be lost, says of its tokens. What is wrong
+/// with a file is said by whoever reads its rows.
+Result<Vocabularies> VocabulariesOf(const Source& source, const ErrorPolicy& errors,
+                                    const std::vector<size_t>& shards) {
+  for (const size_t shard : shards) {
+    const auto text = source.VocabularyText(shard);
+    if (text.ok()) return VocabulariesFromText(*text, source.shard_names()[shard]);
+    if (text.status().IsCancelled() || text.status().IsOutOfMemory()) return text.status();
+    if (errors.on_missing == OnError::kRaise) break;
+  }
+  return Vocabularies();
+}
+
+}  // namespace
+
 Result<std::shared_ptr<arrow::Schema>> SourceSchema(const Source& source,
                                                     const SourceStageOptions& options) {
   ARROW_ASSIGN_OR_RAISE(const auto shards, Choose(source, options.shards));
@@ -266,6 +283,9 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   node->facts.finitude = Finitude::kFinite;
   node->files = {source, &source->shard_names()};
   node->storage = source->storage();
+  node->facts.vocabularies = AskedOnce<Vocabularies>([source, shards, errors = options.errors] {
+    return VocabulariesOf(*source, errors, shards);
+  });
   StreamPlan plan;
   plan.node = std::move(node);
   plan.schema = [source, options, shards] { return SchemaOf(*source, options, shards); };

@@ -13,6 +13,7 @@
 #include "easydata/stream/column_padding.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
+#include "easydata/stream/vocabulary.h"
 
 namespace easydata::files {
 class FileSystems;
@@ -42,7 +43,13 @@ struct StreamFacts {
   bool is_padded = false;
   /// Of columns whose makers know how they are filled up; null: none.
   ColumnPaddingsPtr paddings;
+  /// What its tokens mean; null: it is not known, or there are none. Files are asked when somebody
+  /// has to know.
+  VocabularyFunction vocabularies;
 
+  Result<Vocabularies> Tokens() const {
+    return vocabularies == nullptr ? Vocabularies() : vocabularies();
+  }
   bool is_endless() const { return finitude == Finitude::kEndless; }
 };
 

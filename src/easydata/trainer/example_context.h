@@ -14,6 +14,7 @@
 #include "easydata/chat/chat_renderer.h"
 #include "easydata/chat/conversation.h"
 #include "easydata/chat/template_habits.h"
+#include "easydata/stream/vocabulary.h"
 #include "tokenizers/token_spans.h"
 #include "tokenizers/tokenizer.h"
 
@@ -53,6 +54,8 @@ struct SpanFinder {
 /// What the examples of a transform are made with. Immutable.
 struct ExampleContext {
   std::shared_ptr<const tokenizers::TextEncoder> encoder;
+  /// Of the encoder; null: nobody has to know it.
+  VocabularyPtr vocabulary = {};
   TokenRoles tokens;
   SpanFinder span_finder;
   /// Null where the tokenizer has no chat template; `why_no_template` then says so.

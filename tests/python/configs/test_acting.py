@@ -93,7 +93,7 @@ def test_who_heeds_options_is_there(folder: Path, gpt2: str, tiny: str) -> None:
         SFTPreprocessTransform(gpt2, None, chat_template="{{ messages }}")
     )
     mixed = MixedShardedSource({"a": LimitedShardedSource(tokens, 4), "b": tokens})
-    packed = PackedShardedSource(mixed, 8, 0, balance_groups=2)
+    packed = PackedShardedSource(mixed, 8, balance_groups=2)
     cast = JsonShardedSource("a.jsonl").transform(CastFields({"t": "string"}))
     loaders = [
         AsyncDataLoader(tokens, 2, shuffle_buffer_size=4, bucket_batches=2),
@@ -159,7 +159,7 @@ def test_a_packer_heeds_options_where_they_say(name: str) -> None:
     before, after = plan(**acts), plan(**acts, **changed)
     assert before != after
     keys = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
-    nodes = tuple(f"{node}." for node in option["acting"]["nodes"])
+    nodes = tuple(f"{node.removesuffix('.text')}." for node in option["acting"]["nodes"])
     assert all(key == "plan" or key.startswith(nodes) for key in keys), keys
     for each in beside:
         silent = acts | {each["option"]: settings(PACKED, each, fits=False)}

@@ -253,8 +253,16 @@ def test_metadata_tells_where_the_rows_came_from(tmp_path: Path) -> None:  # C3,
     assert said["num_examples"] == 7
     assert said["num_tokens"] == 17
     assert said["dropped"] == {"missing": 3}
+    nothing = dict.fromkeys(("eos_token_id", "bos_token_id", "pad_token_id"))
     assert said["tokenizers"] == [
-        {"fingerprint": easydata.Tokenizer(tokenizer).fingerprint, "path": tokenizer, "id_limit": 3}
+        {
+            "fingerprint": easydata.Tokenizer(tokenizer).fingerprint,
+            "name": "words",
+            "path": tokenizer,
+            "id_limit": 3,
+            "added": [],
+            **nothing,
+        }
     ]
     assert said["config"]["datasets"][0]["data_files"] == data
     assert said["config"]["save"]["output_dir"] == str(tmp_path / "out")

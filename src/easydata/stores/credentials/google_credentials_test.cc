@@ -4,8 +4,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "easydata/files/file_system.h"
 #include "easydata/base/base64.h"
+#include "easydata/files/file_system.h"
 #include "easydata/http/scripted_server_for_tests.h"
 #include "easydata/stores/credentials/google_credentials.h"
 #include "easydata/stores/credentials/published_rsa_key_for_tests.h"

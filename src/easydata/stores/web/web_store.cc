@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "easydata/base/base64.h"
 #include "easydata/base/hash.h"
 #include "easydata/files/brace_pattern.h"
-#include "easydata/base/base64.h"
 #include "easydata/http/server_error.h"
 #include "easydata/http/url.h"
 
