@@ -136,9 +136,12 @@ std::string SignatureOf(const std::string& function, const config::ConfigType& o
     ReplaceAll("Literal[", "typing.Literal[", &type);
     ReplaceAll("list[str]", "collections.abc.Iterable[str]", &type);
     ReplaceAll("dict[int, int]", "collections.abc.Mapping[int, int]", &type);
+    ReplaceAll("dict[str, str]", "collections.abc.Mapping[str, str]", &type);
     ReplaceAll("dict[str, Any]", "collections.abc.Mapping[str, typing.Any]", &type);
     // What users must give, a function may do without.
     const std::string value = field.rules.required ? "..." : Literal(field.default_value);
+    // An option that is unset may read as a number.
+    if (value == "None" && type.find("None") == std::string::npos) type += " | None";
     text += ", " + field.name + ": " + type + " = " + value;
   }
   return text + ") -> " + returned;

@@ -272,7 +272,7 @@ class Source:
     @property
     def shard_names(self) -> list[str]: ...
 
-    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, report: Callable[[str], object] | None = None, *, name: str = "", column_types: dict[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
+    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, report: Callable[[str], object] | None = None, *, name: str = "", column_types: Mapping[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
         """
         The rows of the shards, from row `start_row` of the first one on, or shuffled.
         """
@@ -431,7 +431,7 @@ class Plan:
         Whether a stream may start at any row of a shard without making those before.
         """
 
-def file_rows(source: Source, report: Callable[[str], object] | None, columns: Sequence[str] | None, *, name: str = "", column_types: dict[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
+def file_rows(source: Source, report: Callable[[str], object] | None, columns: Sequence[str] | None, *, name: str = "", column_types: Mapping[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
     """Rows of files; of these columns, where they are named."""
 
 def python_rows(open: Callable[..., Iterable[object]], shard_names: Callable[[], Iterable[str]], type_name: str, schema: object | None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, is_at_hand: bool = False, inputs: Sequence[Plan] = [], *, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
@@ -789,7 +789,7 @@ def mix(streams: Sequence[Stream], options: MixOptions, add_source: bool) -> Str
 class PackedOptions:
     """The options of easydata.PackedShardedSource."""
 
-    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, input_field: str = "input_ids", shuffle: bool = True, shuffle_buffer_factor: int = 10, seed: int | None = None, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, balance_groups: int = 1) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int | None = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, input_field: str = "input_ids", shuffle: bool = True, shuffle_buffer_factor: int = 10, seed: int | None = None, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, balance_groups: int = 1) -> None: ...
 
     @property
     def names_eos(self) -> bool: ...
@@ -813,7 +813,7 @@ def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str], gr
 class Packer:
     """Packs documents that are handed in one by one."""
 
-    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int | None = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False) -> None: ...
 
     def add(self, tokens: object) -> list[tuple[Any, list[int]]]:
         """Takes a pyarrow array of tokens; gives the rows that it completes."""
@@ -900,7 +900,7 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 class WriteJob:
     """Writes a stream into a folder of shards."""
 
-    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, column_types: dict[str, str] | None = None, shard_column: str | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
+    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, column_types: Mapping[str, str] | None = None, shard_column: str | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
         """
         `sample_all`: the types of free-form rows are those of all of them, not of the first.
         """

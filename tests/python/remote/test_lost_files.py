@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,8 @@ def test_rows_of_a_lost_parquet_file_are_counted(tmp_path: Path) -> None:
         table = pa.table({"text": [f"row {part}-{i}" for i in range(5000)]})
         pa.parquet.write_table(table, tmp_path / f"part-{part}.parquet", row_group_size=1000)
     data = {f"/{path.name}": path.read_bytes() for path in tmp_path.glob("*.parquet")}
-    # The footer is read; then nothing more.
-    with FaultServer(data, [Rule("status", status=500, path="/part-1", skip=1)]) as server:
+    # The footer is read, for the columns and in its turn; then nothing more.
+    with FaultServer(data, [Rule("status", status=500, path="/part-1", skip=2)]) as server:
         address = server.url + "/part-{0..2}.parquet"
         options = {"storage_options": IMPATIENT, "on_missing": "skip"}
         with loader(address, **options) as batches:
@@ -125,7 +126,7 @@ def test_a_file_that_does_not_open_is_asked_for_once(tmp_path: Path) -> None:
         with loader(address, **options) as batches:
             assert sum(len(batch["text"]) for batch in batches) == 160
         asked = [each for each in server.asked() if each.path == "/part-1.parquet"]
-        assert len(asked) == 2  # an attempt, and one more
+        assert len(asked) == 4  # for its columns and in its turn, an attempt and one more
         source = create_source(DatasetConfig(address, **options))
         assert list(iter(source)) == table.to_pylist()
         lost = create_source(DatasetConfig(server.url + "/part-1.parquet", **options))
@@ -194,8 +195,11 @@ def test_damaged_files_are_left_out(name: str, tmp_path: Path) -> None:
         assert (lost["shard"], lost["row"]) == (f"{folder}/{place}{suffix}", len(left))
         aside.with_name("bad.shards.jsonl").unlink()
         for order in ("blocks", "rows"):
-            found = [row["text"] for row in source(shuffle=order, on_missing="skip")]
-            assert sorted(found) == sorted([row["text"] for row in rows * 2] + left)
+            found = Counter(row["text"] for row in source(shuffle=order, on_missing="skip"))
+            expected = Counter([row["text"] for row in rows * 2] + left)
+            assert not expected - found
+            # Blocks behind a damaged one are read by themselves.
+            assert all(text.startswith("of ") for text in found - expected)
         with loader(f"{folder}/*", on_missing="skip") as batches:
             taken = [text for batch in batches for text in batch["text"]]
             counts = batches.stats()["sources"]["dataset_0"]["dropped"]

@@ -75,7 +75,7 @@ class Corpus:
 
     def packed(self, source: Source, strategy: Any, **options: Any) -> Source:
         options = {"include_segment_ids": True, "pack_window": 70, "seed": 3, **options}
-        return PackedShardedSource(source, 32, 1, 0, strategy=strategy, **options)
+        return PackedShardedSource(source, 32, strategy=strategy, **options)
 
 
 @pytest.fixture(scope="module")

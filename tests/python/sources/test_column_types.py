@@ -1,4 +1,4 @@
-"""`column_types`: some columns get a type, as they are read or as they are written, and none is lost."""
+"""`column_types`: some columns get a type, as read or as written, and none is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random columns over files of random formats: every verb has the union of them, or says why not."""
+"""Random columns over files of random formats: every verb has their union, or says why not."""
 
 from __future__ import annotations
 
@@ -126,10 +126,15 @@ def saved(source: Any, folder: Path, name: str = "parquet") -> Rows:
     return rows
 
 
-def loaded(source: Any) -> Rows:
-    """What a loader gives of a source, one row a batch: the columns that are text or null."""
+def loaded(source: Any) -> Rows | None:
+    """What a loader gives of a source, one row a batch; None where it refuses a null by name."""
     with easydata.AsyncDataLoader(source, 1, drop_last=False) as loader:
-        return [{"n": str(batch["n"][0]), "columns": sorted(batch)} for batch in loader]
+        try:
+            return [{"n": str(batch["n"][0]), "columns": sorted(batch)} for batch in loader]
+        except ValueError as error:
+            if "has no value here, and an array cannot hold that" in str(error):
+                return None
+            raise
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "csv"])
@@ -147,12 +152,8 @@ def test_no_verb_loses_a_column(kind: str, seed: int, tmp_path: Path) -> None:
     assert saved(source, tmp_path / "out") == rows
     assert saved(source, tmp_path / "lines", "jsonl") == rows
     assert saved(source.map(identity), tmp_path / "mapped") == rows
-    try:
-        batches = loaded(source)
-    except ValueError as error:
-        # An array holds no null.
-        assert "has no value here" in str(error)
-    else:
+    batches = loaded(source)
+    if batches is not None:
         assert [row["n"] for row in batches] == [row["n"] for row in rows]
         assert all(row["columns"] == sorted(rows[0]) for row in batches)
     wanted = rng.sample(sorted(rows[0]), rng.randrange(1, len(rows[0]) + 1))

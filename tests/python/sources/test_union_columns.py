@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +37,14 @@ def saved(source: Any, folder: Path, **options: Any) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(params=FORMATS)
-def files(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[str]]:
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
     """Three files, each with a column that the others lack."""
     tables = [
         pa.table({"text": ["a", "b"], "first": ["1", "2"]}),
         pa.table({"id": ["7"], "text": ["c"]}),
         pa.table({"text": ["d"], "last": ["x"]}),
     ]
-    yield [write(tmp_path / f"{n}.{request.param}", table) for n, table in enumerate(tables)]
+    return [write(tmp_path / f"{n}.{request.param}", table) for n, table in enumerate(tables)]
 
 
 ROWS = [
@@ -79,7 +78,7 @@ def test_mapping_shuffling_and_mixing_have_them(files: list[str], tmp_path: Path
     assert list(source.transform(easydata.MapTransform(note))) == ROWS
     assert seen == ROWS
     shuffled = create_source(DatasetConfig(files, shuffle="rows"))
-    assert sorted(list(shuffled), key=lambda row: row["text"]) == ROWS
+    assert sorted(shuffled, key=lambda row: row["text"]) == ROWS
     other = create_source(DatasetConfig([{"text": "z", "id": "8"}]))
     mixed = easydata.MixedShardedSource({"a": source, "b": other}, stop_strategy="all_exhausted")
     rows = [row for row in saved(mixed, tmp_path / "mixed") if row["text"] != "z"]
@@ -94,7 +93,7 @@ def test_a_column_of_a_later_file_is_selected(files: list[str]) -> None:
 
 def test_a_column_that_no_file_has_is_an_error(files: list[str]) -> None:
     # Of Parquet the columns that are named are the only ones that are read.
-    with pytest.raises((KeyError, ValueError), match='has no column "lost"|no row has it'):
+    with pytest.raises((KeyError, ValueError), match=r'has no column "lost"|no row has it'):
         list(create_source(DatasetConfig(files, columns=["lost"])))
 
 
