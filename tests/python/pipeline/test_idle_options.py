@@ -152,6 +152,8 @@ def config_of(
     datasets: list[dict[str, Any]] = [{**kind, "name": name} for name in named]
     values: dict[str, Any] = {"datasets": datasets, "load": {"batch_size": 2}}
     values["save"] = {"output_dir": out}
+    if "tokenizer" not in kind and "pack" in chain:
+        values["pack"] = {"eos_token_id": 2}  # nobody knows what the tokens are of
     if option:
         name = option["name"]
         if config == "DatasetConfig":

@@ -119,7 +119,7 @@ def scheduled_tokens(corpus: Corpus) -> tuple[Source, dict[str, Any]]:
         schedule_unit="steps",
         unit="tokens",
     )
-    packed = corpus.packed(mixed, "first_fit", shuffle=False)
+    packed = corpus.packed(mixed, "first_fit", shuffle=False, eos_token_id=1)
     return packed, {"shuffle_buffer_size": 170, "seed": 6, "batch_rampup": {3: 2, 9: 1}}
 
 
