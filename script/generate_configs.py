@@ -5,6 +5,7 @@ Usage: script/generate_configs.py [--check]   (--check only says whether they ar
 """
 
 import inspect
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -41,11 +42,12 @@ _CHOICES = {
     "OnError": ("DatasetConfig", "on_error"),
     "Identity": ("DatasetConfig", "identity"),
     "SourceShuffle": ("DatasetConfig", "shuffle"),
+    "SampleBy": ("DatasetConfig", "sample_by"),
 }
 
 
 def _literal(value: Any) -> str:
-    return '"' + value + '"' if isinstance(value, str) else repr(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def _signature(function: Any) -> str:

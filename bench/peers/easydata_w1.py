@@ -27,7 +27,7 @@ config = easydata.PipelineConfig(
 start = time.perf_counter()
 easydata.Pipeline.from_config(config).source().tokenize().save().build()
 seconds = time.perf_counter() - start
-with open(f"{output}/_metadata.json", encoding="utf-8") as file:
+with open(f"{output}/.metadata.json", encoding="utf-8") as file:
     metadata = json.load(file)
 tokens = sum(shard["tokens"] for shard in metadata["shards"])
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

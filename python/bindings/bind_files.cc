@@ -7,6 +7,8 @@
 #include <arrow/io/interfaces.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -15,6 +17,7 @@
 #include "easydata/base/escaped_text.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/files/address.h"
+#include "easydata/sink/recorded_outputs.h"
 #include "easydata/source/data_files.h"
 #include "easydata/storage/open_file.h"
 #include "easydata/storage/storage.h"
@@ -152,8 +155,8 @@ nb::bytes ReadAt(const PyFile& file, int64_t position, int64_t size) {
 
 void BindFiles(nb::module_& m) {
   m.def(
-      "user_path", [](const std::string& given) { return Unwrap(storage::UserPath(given)); },
-      nb::arg("path"),
+      "user_path", [](nb::handle given) { return Unwrap(storage::UserPath(PathOption(given))); },
+      nb::arg("path"), nb::sig("def user_path(path: str | os.PathLike[str]) -> str"),
       "The path of this machine that a user has written: in the home folder for ~, of file:/// the "
       "path. ValueError for variables of a shell.");
   BindPlain<PyFile>(m, "File", "An open file, read at positions.")
@@ -187,6 +190,17 @@ void BindFiles(nb::module_& m) {
       .def_static("from_json", &ListingFromJson, nb::arg("text"), nb::arg("data_files"),
                   nb::arg("storage_options") = nb::none(),
                   "The listing that to_json() wrote of these data_files.")
+      .def(
+          "with_columns",
+          [](const PyFileListing& self, const std::vector<std::pair<nb::bytes, int64_t>>& columns) {
+            PyFileListing out = self;
+            out.columns.clear();
+            for (const auto& [schema, files] : columns) {
+              out.columns.emplace_back(std::string(schema.c_str(), schema.size()), files);
+            }
+            return out;
+          },
+          nb::arg("columns"), "The same files, with what Source.columns_of_files() found of them.")
       .def("open", &OpenListed, nb::arg("index"), "Opens a file, which must be the listed one.")
       .def("__len__", [](const PyFileListing& self) { return self.files.size(); })
       .def("__getstate__", &PickleFiles)
@@ -195,20 +209,52 @@ void BindFiles(nb::module_& m) {
       });
   m.def(
       "list_data_files",
-      [](const std::vector<std::string>& data_files, nb::handle storage_options) {
+      [](nb::handle names, nb::handle storage_options, bool keeps_missing) {
+        const std::vector<std::string> data_files = PathsOption("data_files", names);
         PyFileListing listing;
         listing.storage = StorageFromPython(storage_options);
         Result<source::DataFiles> listed = source::DataFiles();
         {
           WithoutGil released;
-          listed = source::ListDataFiles(data_files, listing.storage);
+          listed = source::ListDataFiles(data_files, listing.storage, keeps_missing);
         }
         source::DataFiles found = Unwrap(std::move(listed));
         listing.files = std::move(found.files);
         return std::pair(std::move(listing), std::move(found.left_out));
       },
       nb::arg("data_files"), nb::arg("storage_options") = nb::none(),
+      nb::arg("keeps_missing") = false,
+      nb::sig("def list_data_files(data_files: collections.abc.Sequence[str], storage_options: "
+              "object | None = None, keeps_missing: bool = False) -> tuple[FileListing, "
+              "list[str]]"),
       "The files that paths, patterns and folders stand for, and what was left out beside them.");
+  m.def(
+      "recorded_outputs",
+      [](const PyFileListing& listing) {
+        std::vector<std::string> uris;
+        for (const files::FileInfo& file : listing.files) uris.push_back(file.uri);
+        std::vector<std::shared_ptr<const nlohmann::json>> found;
+        {
+          WithoutGil released;
+          found = sink::RecordedOutputs(uris, listing.storage);
+        }
+        std::map<const nlohmann::json*, nb::object> made;  // of a folder once
+        nb::list out;
+        for (const auto& values : found) {
+          if (values == nullptr) {
+            out.append(nb::none());
+            continue;
+          }
+          nb::object& object = made[values.get()];
+          if (!object.is_valid()) object = JsonToPython(*values);
+          out.append(object);
+        }
+        return out;
+      },
+      nb::arg("listing"),
+      nb::sig("def recorded_outputs(listing: FileListing) -> list[dict[str, typing.Any] | None]"),
+      "Of each file what the metadata of the output says that it is a shard of; None where no "
+      "output of ours names it.");
   m.def(
       "shown_address", [](const std::string& address) { return files::ShownAddress(address); },
       nb::arg("address"), "An address without what is secret in it; other texts as they are.");

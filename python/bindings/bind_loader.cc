@@ -15,6 +15,7 @@
 #include "bindings.h"
 #include "bound_stream.h"
 #include "easydata/base/hash.h"
+#include "easydata/exec/exception_status.h"
 #include "easydata/loader/loader.h"
 #include "easydata/plan/load_plan.h"
 #include "operators/arrow_exchange.h"
@@ -317,8 +318,12 @@ std::map<std::string, loader::PadSpec> PaddingFromPython(nb::handle padding) {
     const std::string option = "padding['" + name + "']";
     if (!nb::isinstance(spec, type)) RefuseType(option, "a PadSpec", spec);
     loader::PadSpec& pad = out[name];
-    pad.value = OptionValue<double>(option + ".value", spec.attr("value"));
-    pad.left = OptionValue<std::string>(option + ".side", spec.attr("side")) == "left";
+    if (const nb::object value = spec.attr("value"); !value.is_none()) {
+      pad.value = OptionValue<double>(option + ".value", value);
+    }
+    if (const nb::object side = spec.attr("side"); !side.is_none()) {
+      pad.left = OptionValue<std::string>(option + ".side", side) == "left";
+    }
     const nb::object length = spec.attr("length");
     if (nb::isinstance<nb::tuple>(length)) {
       for (nb::handle each : length) {
@@ -339,19 +344,22 @@ void BindLoader(nb::module_& m) {
       .def(
           "__init__",
           [](PyLoader* self, const Stream& stream, plan::LoadOptions options, nb::handle padding,
-             bool padding_may_miss, std::optional<int64_t> pad_token_id) {
+             bool padding_may_miss) {
             loader::PadOptions& pad = options.loader.steps.padding;
             pad.columns = PaddingFromPython(padding);
             pad.may_miss = padding_may_miss;
-            pad.pad_token_id = pad_token_id;
-            new (self)
-                PyLoader(Unwrap(plan::MakeLoader(stream.plan, std::move(options))), stream.owned);
+            auto made = [&] {
+              WithoutGil released(nb::find(stream));  // a file may be asked what its tokens are
+              return exec::CatchExceptions(
+                  [&] { return plan::MakeLoader(stream.plan, std::move(options)); });
+            }();
+            new (self) PyLoader(Unwrap(std::move(made)), stream.owned);
           },
           nb::arg("stream"), nb::arg("options"), nb::arg("padding").none() = nb::none(),
-          nb::arg("padding_may_miss") = false, nb::arg("pad_token_id") = nb::none(),
+          nb::arg("padding_may_miss") = false,
           nb::sig("def __init__(self, stream: Stream, options: LoadOptions, padding: "
                   "collections.abc.Mapping[str, typing.Any] | None = None, padding_may_miss: bool "
-                  "= False, pad_token_id: int | None = None) -> None"),
+                  "= False) -> None"),
           "`padding` has a PadSpec by column; with `padding_may_miss` the stream may be without "
           "some of them.")
       .def("next", &PyLoader::Next, nb::arg("pass_number") = nb::none(),

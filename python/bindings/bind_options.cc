@@ -26,6 +26,7 @@ std::string Literal(const config::Json& value) {
 
 using Names = std::vector<std::string>;
 using NumberByStep = std::map<int64_t, int64_t>;
+using TextsByName = config::Named<std::string>;
 
 template <typename T>
 T ReadAs(const std::string& name, nb::handle value) {
@@ -43,6 +44,17 @@ NumberByStep ReadAs(const std::string& name, nb::handle value) {
   for (auto [key, number] : MappingOption(name, value)) {
     const auto step = OptionValue<int64_t>(name + ", a step", key);
     out[step] = OptionValue<int64_t>(name + "[" + std::to_string(step) + "]", number);
+  }
+  return out;
+}
+
+template <>
+TextsByName ReadAs(const std::string& name, nb::handle value) {
+  TextsByName out;
+  for (auto [key, text] : MappingOption(name, value)) {
+    auto named = OptionValue<std::string>(name + ", a name", key);
+    const std::string at = name + "[\"" + named + "\"]";
+    out.values.emplace_back(std::move(named), OptionValue<std::string>(at, text));
   }
   return out;
 }
@@ -65,8 +77,8 @@ std::map<std::type_index, Reader> ReadersOf() {
 
 /// The reader of a type of options; null for enums, which are read by the names of their values.
 Reader ReaderOf(const config::Field& field) {
-  static const auto readers =
-      ReadersOf<bool, int32_t, int64_t, uint64_t, double, std::string, Names, NumberByStep>();
+  static const auto readers = ReadersOf<bool, int32_t, int64_t, uint64_t, double, std::string,
+                                        Names, NumberByStep, TextsByName>();
   const auto found = readers.find(*field.type->id);
   if (found != readers.end()) return found->second;
   if (!field.type->choices().empty()) return nullptr;
@@ -124,9 +136,12 @@ std::string SignatureOf(const std::string& function, const config::ConfigType& o
     ReplaceAll("Literal[", "typing.Literal[", &type);
     ReplaceAll("list[str]", "collections.abc.Iterable[str]", &type);
     ReplaceAll("dict[int, int]", "collections.abc.Mapping[int, int]", &type);
+    ReplaceAll("dict[str, str]", "collections.abc.Mapping[str, str]", &type);
     ReplaceAll("dict[str, Any]", "collections.abc.Mapping[str, typing.Any]", &type);
     // What users must give, a function may do without.
     const std::string value = field.rules.required ? "..." : Literal(field.default_value);
+    // An option that is unset may read as a number.
+    if (value == "None" && type.find("None") == std::string::npos) type += " | None";
     text += ", " + field.name + ": " + type + " = " + value;
   }
   return text + ") -> " + returned;

@@ -51,7 +51,8 @@ Result<BlockNumbers> ReadOrderOf(const PySource& self, uint64_t seed, int64_t ep
   std::iota(shards.begin(), shards.end(), size_t{0});
   StageContext context;
   context.epoch = epoch;
-  const auto order = source::InBlockOrder(self.source, shards, seed, context);
+  const auto order =
+      source::InBlockOrder(self.source, shards, seed, source::OnError::kRaise, context);
   BlockNumbers out;
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(const auto part, order->Next());

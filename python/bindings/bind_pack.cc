@@ -8,11 +8,14 @@
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_stream.h"
+#include "easydata/exec/exception_status.h"
 #include "easydata/pack/document_packer.h"
+#include "easydata/pack/pack_tokens.h"
 #include "easydata/pack/packing_strategy.h"
 #include "easydata/plan/packed_plan.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
+#include "operators/engine_gil.h"
 
 namespace easydata {
 namespace {
@@ -36,8 +39,21 @@ nb::list RowsOut(const std::vector<Batch>& rows) {
 
 void BindPack(nb::module_& m) {
   BindOptions<plan::PackedOptions>(m)
-      .def_prop_ro("eos_token_id",
-                   [](const plan::PackedOptions& self) { return self.pack.eos_token_id; })
+      .def_prop_ro(
+          "names_eos",
+          [](const plan::PackedOptions& self) { return self.pack.eos_token_id.has_value(); })
+      .def(
+          "check_tokens",
+          [](const plan::PackedOptions& self, const std::vector<const Vocabulary*>& known) {
+            Vocabularies vocabularies{{}, false};
+            for (const Vocabulary* each : known) {
+              vocabularies.Add(std::make_shared<const Vocabulary>(*each));
+            }
+            if (known.empty()) return;
+            Check(pack::WithTokenIds({self.pack, {}}, vocabularies).status());
+          },
+          nb::arg("vocabularies"),
+          "Raises where the ids that are named, or not, do not fit tokens of these vocabularies.")
       .def_prop_ro("seq_length",
                    [](const plan::PackedOptions& self) { return self.pack.seq_length; })
       .def_prop_ro("token_fields",
@@ -49,7 +65,12 @@ void BindPack(nb::module_& m) {
         options.pack.token_fields = std::move(token_fields);
         pack::PackWiring wiring;
         wiring.grain_numbers = grain_numbers;
-        return Stream{Unwrap(plan::PackedPlan(stream.plan, options, wiring)), stream.owned};
+        auto packed = [&] {
+          WithoutGil released(nb::find(stream));  // a file may be asked what its tokens are
+          return exec::CatchExceptions(
+              [&] { return plan::PackedPlan(stream.plan, options, wiring); });
+        }();
+        return Stream{Unwrap(std::move(packed)), stream.owned};
       },
       nb::arg("stream"), nb::arg("options"), nb::arg("token_fields"),
       nb::arg("grain_numbers") = false,

@@ -18,6 +18,7 @@
 #include "easydata/plan/file_rows.h"
 #include "easydata/plan/limited.h"
 #include "easydata/plan/mixed.h"
+#include "easydata/plan/of_vocabulary.h"
 #include "easydata/plan/packed.h"
 #include "easydata/plan/shuffled.h"
 #include "easydata/plan/tokenized.h"
@@ -69,6 +70,32 @@ nb::object Peek(const BoundPlan& self, int64_t num_rows) {
   return nb::make_tuple(rows, peeked->is_all);
 }
 
+nb::object RowsOfForms(const BoundPlan& self) {
+  const auto batches =
+      Ask(self, [](const plan::LogicalPlan& plan) { return plan.FirstRowsOfForms(); });
+  if (!batches.has_value()) return nb::none();
+  nb::list rows;
+  RowConverter converter;
+  for (const auto& batch : *batches) rows.extend(converter.Convert(*batch, 0, 1));
+  return rows;
+}
+
+nb::dict CastRow(const ColumnTypes& types, const nb::dict& row) {
+  nb::dict out;
+  out.update(row);
+  std::string json;
+  std::string cast;
+  for (const std::string& name : types.columns()) {
+    if (!row.contains(name.c_str())) continue;
+    json.clear();
+    cast.clear();
+    Check(JsonTextOf(row[name.c_str()], &json));
+    Check(types.CastValue(name, json, &cast));
+    out[name.c_str()] = JsonTextToPython(cast);
+  }
+  return out;
+}
+
 std::vector<LogicalPlanPtr> PlansOf(const std::vector<const BoundPlan*>& plans, Owned* owned) {
   std::vector<LogicalPlanPtr> out;
   for (const BoundPlan* plan : plans) {
@@ -117,25 +144,33 @@ BoundPlan LimitedRows(const BoundPlan& input, std::vector<std::string> shards, i
 
 BoundPlan ConcatenatedRows(const std::vector<const BoundPlan*>& inputs,
                            std::vector<std::tuple<std::string, size_t, std::string>> shards,
-                           const BoundPlan& rows) {
+                           const BoundPlan& rows, nb::object notice, const nb::kwargs& given) {
   Owned owned = rows.owned;
+  JoinOptions join;
+  join.vocabularies = OptionsFromPython<VocabularyOptions>(given);
+  join.notice = ReportFromPython(std::move(notice), &owned);
   std::vector<plan::ConcatenatedShard> named;
   for (auto& [name, input, input_name] : shards) {
     named.push_back({std::move(name), input, std::move(input_name)});
   }
   auto plans = PlansOf(inputs, &owned);
-  return {plan::Concatenated(std::move(plans), std::move(named), rows.plan), std::move(owned)};
+  return {plan::Concatenated(std::move(plans), std::move(named), rows.plan, std::move(join)),
+          std::move(owned)};
 }
 
-BoundPlan MixedRows(const std::vector<const BoundPlan*>& inputs, const mix::MixOptions& options) {
+BoundPlan MixedRows(const std::vector<const BoundPlan*>& inputs, const mix::MixOptions& options,
+                    nb::object notice) {
   Owned owned;
   auto plans = PlansOf(inputs, &owned);
-  return {plan::Mixed(std::move(plans), options), std::move(owned)};
+  auto tell = ReportFromPython(std::move(notice), &owned);
+  return {plan::Mixed(std::move(plans), options, std::move(tell)), std::move(owned)};
 }
 
 BoundPlan TokenizedRows(const BoundPlan& texts, nb::handle_t<tokenizers::TextEncoder> encoder,
-                        nb::object report, bool may_be_whole, const nb::kwargs& given) {
+                        nb::object report, bool may_be_whole, const Vocabulary& vocabulary,
+                        const nb::kwargs& given) {
   plan::TokenizedOptions options;
+  options.vocabulary = std::make_shared<const Vocabulary>(vocabulary);
   options.tokenize = OptionsFromPython<transform::TokenizeOptions>(given);
   options.may_be_whole = may_be_whole;
   Owned owned = texts.owned;
@@ -208,6 +243,16 @@ BoundPlan TransformedRows(const BoundPlan& root, const std::vector<const BoundSt
 }
 
 void BindSteps(nb::module_& m) {
+  BindPlain<ColumnTypes>(m, "ColumnTypes", "Types of some columns, and of fields in them.")
+      .def(
+          "__init__",
+          [](ColumnTypes* self, const NamedTypes& names) {
+            new (self) ColumnTypes(Unwrap(ColumnTypes::Make(names)));
+          },
+          nb::arg("names"))
+      .def("__call__", &CastRow, nb::arg("row"),
+           nb::sig("def __call__(self, row: dict[str, typing.Any]) -> dict[str, typing.Any]"),
+           "The row with values of these types.");
   BindPlain<RowOp>(m, "RowOp", "An operation on columns, done to single rows.")
       .def(
           "__init__",
@@ -226,7 +271,13 @@ void BindSteps(nb::module_& m) {
           "Whether the engine always does it, and columns with types come of it.")
       .def_prop_ro(
           "works_on_columns", [](const BoundStep& self) { return self.step->op != nullptr; },
-          "Whether it is an operation on whole columns.");
+          "Whether it is an operation on whole columns.")
+      .def_prop_ro(
+          "takes_whole_rows",
+          [](const BoundStep& self) {
+            return self.step->op != nullptr && self.step->op->takes_whole_rows;
+          },
+          "Whether that is one that works on rows without a schema, too.");
   m.def(
       "callable_step", &CallableStep, nb::arg("callable"), nb::kw_only(), nb::arg("name"),
       nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("expands") = false,
@@ -292,6 +343,10 @@ void BindPlan(nb::module_& m) {
                    "None"),
            "The first rows up to one that cannot be read, and whether there are no others; None "
            "where its stream must be read to tell.")
+      .def("first_rows_of_forms", &RowsOfForms,
+           nb::sig("def first_rows_of_forms(self) -> list[dict[str, typing.Any]] | None"),
+           "Of the first 1,000 rows, or those of the first block, the first of each form: those "
+           "in which other fields hold something. None where its stream must be read to tell.")
       .def(
           "column_names",
           [](const BoundPlan& self) {
@@ -351,11 +406,31 @@ void BindPlan(nb::module_& m) {
                 "Plan"),
         "The first rows. `rows_within` says how many of a shard; `rows` reads the same row by row, "
         "which a shuffle needs.");
-  m.def("concatenated_rows", &ConcatenatedRows, nb::arg("inputs"), nb::kw_only(), nb::arg("shards"),
-        nb::arg("rows"),
+  static const std::string concatenated_rows_signature = SignatureOf(
+      "concatenated_rows", ConfigTypeOf<VocabularyOptions>(),
+      "inputs: collections.abc.Sequence[Plan], shards: collections.abc.Sequence[tuple[str, int, "
+      "str]], rows: Plan, notice: collections.abc.Callable[[str], object] | None",
+      "Plan");
+  m.def("concatenated_rows", &ConcatenatedRows, nb::arg("inputs"), nb::arg("shards"),
+        nb::arg("rows"), nb::arg("notice").none(), nb::arg("options"),
+        nb::sig(concatenated_rows_signature.c_str()),
         "Shards of several plans: (name, index of the plan, name there). `rows` reads the same row "
-        "by row.");
-  m.def("mixed_rows", &MixedRows, nb::arg("inputs"), nb::arg("options"), "Rows of several plans.");
+        "by row. `notice` is told once what is worth a warning of their tokens.");
+  m.def("mixed_rows", &MixedRows, nb::arg("inputs"), nb::arg("options"),
+        nb::arg("notice").none() = nb::none(),
+        nb::sig("def mixed_rows(inputs: collections.abc.Sequence[Plan], options: MixOptions, "
+                "notice: collections.abc.Callable[[str], object] | None = None) -> Plan"),
+        "Rows of several plans. `notice` is told once what is worth a warning of their tokens.");
+  m.def(
+      "rows_of_vocabulary",
+      [](const BoundPlan& rows, const Vocabulary& vocabulary, std::string name) {
+        return BoundPlan(
+            plan::OfVocabulary(rows.plan, std::make_shared<const Vocabulary>(vocabulary),
+                               std::move(name)),
+            rows.owned);
+      },
+      nb::arg("rows"), nb::arg("vocabulary"), nb::arg("name"),
+      "The rows, whose tokens are of this vocabulary where nobody knows of another one.");
   m.def(
       "packed_rows",
       [](const BoundPlan& input, plan::PackedOptions options, int64_t most_steps) {
@@ -368,11 +443,11 @@ void BindPlan(nb::module_& m) {
   static const std::string tokenized_rows_signature = SignatureOf(
       "tokenized_rows", ConfigTypeOf<transform::TokenizeOptions>(),
       "texts: Plan, encoder: TextEncoder, report: collections.abc.Callable[[str, str, int, int], "
-      "object] | None, may_be_whole: bool",
+      "object] | None, may_be_whole: bool, vocabulary: Vocabulary",
       "Plan");
   m.def("tokenized_rows", &TokenizedRows, nb::arg("texts"), nb::arg("encoder"),
-        nb::arg("report").none(), nb::arg("may_be_whole"), nb::arg("options"),
-        nb::sig(tokenized_rows_signature.c_str()),
+        nb::arg("report").none(), nb::arg("may_be_whole"), nb::arg("vocabulary"),
+        nb::arg("options"), nb::sig(tokenized_rows_signature.c_str()),
         "The rows with their texts tokenized. `report` as of tokenize().");
   m.def(
       "columns_or_refused",

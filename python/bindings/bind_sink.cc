@@ -58,6 +58,7 @@ nb::dict ToDict(const sink::WriteResult& result) {
     addresses[reason.c_str()] = nb::cast(rows);
   out["dropped_at"] = addresses;
   out["mix_end"] = JsonToPython(result.mix_end);
+  out["nulls"] = ToDict(result.nulls);
   return out;
 }
 

@@ -4,6 +4,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <arrow/buffer.h>
+#include <arrow/io/memory.h>
+#include <arrow/ipc/reader.h>
+#include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -22,6 +26,7 @@
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/shard_error.h"
 #include "easydata/source/source_stage.h"
+#include "easydata/source/text_units.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
@@ -183,6 +188,43 @@ class BatchIterator {
   PassIterator pass_;
 };
 
+/// Equal schemas that follow each other once, as Arrow IPC, with their number.
+std::vector<std::pair<nb::bytes, int64_t>> ColumnsOfFiles(const PySource& self) {
+  std::vector<std::shared_ptr<arrow::Schema>> columns;
+  {
+    WithoutGil released(nb::find(self));
+    columns = self.source->ColumnsOfAll();
+  }
+  std::vector<std::pair<nb::bytes, int64_t>> out;
+  const arrow::Schema* last = nullptr;
+  for (const auto& schema : columns) {
+    if (!out.empty() && schema.get() == last) {
+      ++out.back().second;
+      continue;
+    }
+    last = schema.get();
+    std::shared_ptr<arrow::Buffer> bytes = std::make_shared<arrow::Buffer>("");
+    if (schema != nullptr) bytes = Unwrap(arrow::ipc::SerializeSchema(*schema));
+    out.emplace_back(nb::bytes(bytes->data(), static_cast<size_t>(bytes->size())), 1);
+  }
+  return out;
+}
+
+Status RememberColumns(const std::vector<std::pair<std::string, int64_t>>& columns,
+                       const source::Source& source) {
+  std::vector<std::shared_ptr<arrow::Schema>> all;
+  for (const auto& [bytes, files] : columns) {
+    std::shared_ptr<arrow::Schema> schema;
+    if (!bytes.empty()) {
+      arrow::io::BufferReader reader(std::make_shared<arrow::Buffer>(bytes));
+      ARROW_ASSIGN_OR_RAISE(schema, arrow::ipc::ReadSchema(&reader, nullptr));
+    }
+    all.insert(all.end(), static_cast<size_t>(files), schema);
+  }
+  source.RememberColumns(std::move(all));
+  return Status::OK();
+}
+
 void BindFormats(nb::module_& m) {
   m.def(
       "format_of_name", [](const std::string& path) { return source::FormatOfName(path); },
@@ -195,8 +237,16 @@ void BindFormats(nb::module_& m) {
       .def_prop_ro(
           "builder", [](const source::DataFormat& self) { return std::string(self.builder); },
           "What the `datasets` library calls it; empty where it does not know it.")
-      .def_ro("has_one_schema", &source::DataFormat::has_one_schema,
-              "Whether all files give columns of one schema.");
+      .def_prop_ro(
+          "options",
+          [](const source::DataFormat& self) {
+            std::vector<std::string> names;
+            for (const std::string_view name : self.options) {
+              if (!name.empty()) names.emplace_back(name);
+            }
+            return names;
+          },
+          "The options that make_source() takes for it.");
   m.def(
       "data_formats",
       [] {
@@ -218,6 +268,10 @@ void BindFormats(nb::module_& m) {
       "check_identity",
       [](nb::handle identity) { ChoiceOf<files::IdentityKind>("identity", identity); },
       nb::arg("identity"), "Raises ValueError for what identity cannot be.");
+  m.def(
+      "check_sample_by",
+      [](nb::handle sample_by) { ChoiceOf<source::TextUnit>("sample_by", sample_by); },
+      nb::arg("sample_by"), "Raises ValueError for what sample_by cannot be.");
   m.def(
       "find_format",
       [](const std::string& name) -> std::optional<source::DataFormat> {
@@ -351,6 +405,9 @@ void BindSource(nb::module_& m) {
       .def("grain_rows", &GrainRowsOf, nb::arg("columns").none(), nb::arg("options"),
            nb::sig(grain_rows_signature.c_str()),
            "A host's share of the rows in Grain's order: GrainRowsPlan().")
+      .def("columns_of_files", &ColumnsOfFiles,
+           "The columns of files that state their own, for FileListing.with_columns(): all headers "
+           "or footers are read.")
       .def(
           "known_rows",
           [](const PySource& self, size_t shard) {
@@ -394,7 +451,10 @@ void BindSource(nb::module_& m) {
       "make_source",
       [](const PyFileListing& files, const std::string& format, nb::object options) {
         const nlohmann::json given = JsonFromPython(options, "options");
-        return PySource{Unwrap(source::MakeSource(format, files.files, given))};
+        PySource out{Unwrap(source::MakeSource(format, files.files, given))};
+        // Rows with values that have no column have a column more for these.
+        if (!given.value("keep_rest", false)) Check(RememberColumns(files.columns, *out.source));
+        return out;
       },
       nb::arg("files"), nb::arg("format"), nb::arg("options"),
       nb::sig("def make_source(files: FileListing, format: str, options: dict[str, object]) -> "

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "easydata/stream/vocabulary.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
@@ -229,6 +230,48 @@ std::optional<std::string> IdToToken(const TextEncoder& encoder, int32_t id) {
   return nb::cast<std::optional<std::string>>(Library(encoder).tokenizer().attr("id_to_token")(id));
 }
 
+// The ids of tokens that stand beside those that text is made of.
+std::vector<int32_t> AddedIds(const TextEncoder& encoder) {
+  std::vector<int32_t> ids;
+  if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
+    for (const auto& [id, flags] : native->AddedTokenFlags()) ids.push_back(id);
+    return ids;
+  }
+  const nb::object added = Library(encoder).tokenizer().attr("get_added_tokens_decoder")();
+  for (const nb::handle id : added) ids.push_back(nb::cast<int32_t>(id));
+  return ids;
+}
+
+Vocabulary MakeVocabulary(nb::handle_t<TextEncoder> encoder, const std::string& name,
+                          std::optional<int32_t> eos_id, std::optional<int32_t> bos_id,
+                          std::optional<int32_t> pad_id, const std::vector<int32_t>& special) {
+  const std::shared_ptr<const TextEncoder> shared = SharedArgument(encoder);
+  Vocabulary out;
+  out.fingerprint = shared->fingerprint();
+  out.name = name;
+  out.id_limit = shared->id_limit();
+  out.eos_id = eos_id;
+  out.bos_id = bos_id;
+  out.pad_id = pad_id;
+  std::vector<int32_t> added = AddedIds(*shared);
+  added.insert(added.end(), special.begin(), special.end());
+  out.added = RangesOf(std::move(added));
+  out.token_of = [shared](int32_t id) -> std::optional<std::string> {
+    if (const auto* native = dynamic_cast<const Tokenizer*>(shared.get())) {
+      return native->IdToToken(id);
+    }
+    EngineGil gil;
+    if (!gil.held()) return std::nullopt;
+    try {
+      return IdToToken(*shared, id);
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("asking a tokenizer for a token");
+      return std::nullopt;
+    }
+  };
+  return out;
+}
+
 // What the native engine makes of a file, for people to read.
 nb::dict Details(const TextEncoder& encoder) {
   nb::dict details;
@@ -272,6 +315,26 @@ void BindTokenizer(nb::module_& m) {
       .def_prop_ro("engine", &TextEncoder::engine)
       .def_prop_ro("vocab_size", &TextEncoder::vocab_size)
       .def_prop_ro("id_limit", &TextEncoder::id_limit);
+  BindPlain<Vocabulary>(m, "Vocabulary", "What ids of tokens mean: those of one tokenizer.")
+      .def(
+          "__init__",
+          [](Vocabulary* self, nb::handle_t<TextEncoder> encoder, const std::string& name,
+             std::optional<int32_t> eos_id, std::optional<int32_t> bos_id,
+             std::optional<int32_t> pad_id, const std::vector<int32_t>& special) {
+            new (self) Vocabulary(MakeVocabulary(encoder, name, eos_id, bos_id, pad_id, special));
+          },
+          nb::arg("encoder"), nb::kw_only(), nb::arg("name"), nb::arg("eos_id").none(),
+          nb::arg("bos_id").none(), nb::arg("pad_id").none(), nb::arg("special"),
+          "`special`: ids that the tokenizer's configuration names, beside those of its file.")
+      .def_prop_ro("fingerprint", [](const Vocabulary& self) { return self.fingerprint; })
+      .def_prop_ro("name", [](const Vocabulary& self) { return self.name; })
+      .def_prop_ro("id_limit", [](const Vocabulary& self) { return self.id_limit; })
+      .def_prop_ro("eos_id", [](const Vocabulary& self) { return self.eos_id; })
+      .def_prop_ro("bos_id", [](const Vocabulary& self) { return self.bos_id; })
+      .def_prop_ro("pad_id", [](const Vocabulary& self) { return self.pad_id; })
+      .def_prop_ro(
+          "is_stored", [](const Vocabulary& self) { return self.is_stored(); },
+          "Whether a file tells of it, beside tokens that were made before.");
   m.def(
       "native_tokenizer",
       [](nb::bytes json, int64_t word_cache_bytes, const std::string& kernels,

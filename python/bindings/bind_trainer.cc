@@ -68,12 +68,13 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
                  const std::string& variables, nb::object render, bool has_generation,
                  nb::typed<nb::dict, std::string, std::string> roles,
                  std::vector<std::string> own_roles, const std::string& given,
-                 const std::string& frame) {
+                 const std::string& frame, bool are_spelled, const Vocabulary& vocabulary) {
   auto context = std::make_shared<ExampleContext>();
   Owned owned;
   context->encoder = SharedArgument(encoder);
-  context->tokens = {eos_id,  std::move(eos_text), bos_id, std::move(bos_text), pad_id, pad_left,
-                     empty_id};
+  context->vocabulary = std::make_shared<const Vocabulary>(vocabulary);
+  context->tokens = {eos_id,   std::move(eos_text), bos_id, std::move(bos_text), pad_id, pad_left,
+                     empty_id, are_spelled};
   context->span_finder.ask = AskForEnds(owned.Lend(std::move(ask)));
   std::sort(special.begin(), special.end());
   context->span_finder.special = std::move(special);
@@ -258,7 +259,8 @@ void BindTrainer(nb::module_& m) {
            nb::arg("pad_left"), nb::arg("empty_id").none(), nb::arg("finds_spans"), nb::arg("ask"),
            nb::arg("special"), nb::arg("plain").none(), nb::arg("with_tools").none(),
            nb::arg("variables"), nb::arg("render").none(), nb::arg("has_generation"),
-           nb::arg("roles"), nb::arg("own_roles"), nb::arg("given"), nb::arg("frame"));
+           nb::arg("roles"), nb::arg("own_roles"), nb::arg("given"), nb::arg("frame"),
+           nb::arg("are_spelled"), nb::arg("vocabulary"));
   BindOwner<PyExampleMaker>(m, "ExampleMaker", "Makes the examples of one kind of trainer.")
       .def_prop_ro("name", [](const PyExampleMaker& self) { return self.maker->name(); })
       .def_prop_ro(
@@ -330,12 +332,13 @@ void BindTrainer(nb::module_& m) {
   m.def(
       "unpaired_examples_with_embedding",
       [](const PyExampleContext& context, const trainer::UnpairedOptions& options,
-         nb::handle_t<tokenizers::TextEncoder> embedding) {
+         nb::handle_t<tokenizers::TextEncoder> embedding, int32_t embedding_pad_id) {
         return PyExampleMaker{
-            Unwrap(trainer::UnpairedExamples(context.context, options, SharedArgument(embedding))),
+            Unwrap(trainer::UnpairedExamples(context.context, options, SharedArgument(embedding),
+                                             embedding_pad_id)),
             context.context, context.owned};
       },
-      nb::arg("context"), nb::arg("options"), nb::arg("embedding"),
+      nb::arg("context"), nb::arg("options"), nb::arg("embedding"), nb::arg("embedding_pad_id"),
       "The same, with the prompts as another tokenizer encodes them.");
   BindMaker<trainer::PromptOptions>(m, "prompt_examples", &trainer::PromptExamples,
                                     "Prompts that a trainer has answered itself.");

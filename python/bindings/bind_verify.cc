@@ -11,10 +11,10 @@
 namespace easydata {
 namespace {
 
-nb::list Verify(std::vector<std::string> data, nb::handle vocab_size, nb::handle num_threads,
+nb::list Verify(nb::handle data, nb::handle vocab_size, nb::handle num_threads,
                 nb::handle storage_options) {
   verify::VerifyOptions options;
-  options.data = std::move(data);
+  options.data = PathsOption("data", data);
   options.storage = StorageFromPython(storage_options);
   options.vocab_size = OptionalValue<int64_t>("vocab_size", vocab_size);
   if (options.vocab_size.has_value()) CheckAtLeastOne("vocab_size", *options.vocab_size, "");

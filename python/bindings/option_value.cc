@@ -1,5 +1,10 @@
 #include "option_value.h"
 
+#include <arrow/util/io_util.h>
+
+#include <cerrno>
+
+#include "easydata/base/escaped_text.h"
 #include "easydata/base/nearest_name.h"
 #include "easydata/config/descriptor.h"
 
@@ -43,6 +48,32 @@ std::vector<std::string> NamesOption(const std::string& name, const char* wanted
   std::vector<std::string> names;
   for (nb::handle each : nb::iter(value)) names.push_back(OptionValue<std::string>(name, each));
   return names;
+}
+
+std::string PathOption(nb::handle path) {
+  const auto given = nb::steal(PyOS_FSPath(path.ptr()));
+  if (!given.is_valid()) throw nb::python_error();
+  // What is not UTF-8 has stand-ins in Python's text, which are taken back here.
+  auto bytes = given;
+  if (PyUnicode_Check(given.ptr()) != 0) bytes = nb::steal(PyUnicode_EncodeFSDefault(given.ptr()));
+  if (!bytes.is_valid()) throw nb::python_error();
+  std::string text(PyBytes_AS_STRING(bytes.ptr()),
+                   static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr())));
+  if (!IsUtf8(text)) {
+    Check(arrow::internal::IOErrorFromErrno(
+        EILSEQ, "the name of ", EscapedText(text),
+        " is not UTF-8, and files are known by names that are; rename it, or leave it out"));
+  }
+  return text;
+}
+
+std::vector<std::string> PathsOption(const std::string& name, nb::handle paths) {
+  if (nb::isinstance<nb::str>(paths) || !nb::hasattr(paths, "__iter__")) {
+    RefuseType(name, "a list of paths", paths);
+  }
+  std::vector<std::string> out;
+  for (nb::handle each : nb::iter(paths)) out.push_back(PathOption(each));
+  return out;
 }
 
 nb::dict MappingOption(const std::string& name, nb::handle value) {

@@ -32,6 +32,12 @@ void CheckAtLeastOne(const std::string& name, int64_t value, const char* hint = 
 /// Names in a collection of any kind, but for a string, whose letters nobody means.
 std::vector<std::string> NamesOption(const std::string& name, const char* wanted, nb::handle value);
 
+/// A path: text, bytes or what os.fspath() takes. OSError (EILSEQ) where it is not UTF-8.
+std::string PathOption(nb::handle path);
+
+/// Paths in a collection.
+std::vector<std::string> PathsOption(const std::string& name, nb::handle paths);
+
 /// The items of a mapping of any kind; those of None are none. TypeError names the option.
 nb::dict MappingOption(const std::string& name, nb::handle value);
 

@@ -119,6 +119,7 @@ if TYPE_CHECKING:
     )
     from easydata.transforms.fields import (
         AddField,
+        CastFields,
         CombineFields,
         DropFields,
         ExtractField,
@@ -159,6 +160,7 @@ else:
             "CacheMetadata": "easydata.cache.layers",
             "CacheStageConfig": "easydata.core.config",
             "Cancelled": "easydata._native",
+            "CastFields": "easydata.transforms.fields",
             "ChainedTransform": "easydata.transforms.base",
             "ChatTemplateTransform": "easydata.transforms.chat",
             "CombineFields": "easydata.transforms.fields",
@@ -293,6 +295,7 @@ __all__ = [
     "CacheMetadata",
     "CacheStageConfig",
     "Cancelled",
+    "CastFields",
     "ChainedTransform",
     "ChatTemplateTransform",
     "CombineFields",

@@ -10,6 +10,7 @@ from collections.abc import (
     Sequence,
     Set
 )
+import os
 from typing import Annotated, Any, Literal
 
 import numpy
@@ -121,6 +122,36 @@ class TextEncoder:
     @property
     def id_limit(self) -> int: ...
 
+class Vocabulary:
+    """What ids of tokens mean: those of one tokenizer."""
+
+    def __init__(self, encoder: TextEncoder, *, name: str, eos_id: int | None, bos_id: int | None, pad_id: int | None, special: Sequence[int]) -> None:
+        """
+        `special`: ids that the tokenizer's configuration names, beside those of its file.
+        """
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def id_limit(self) -> int: ...
+
+    @property
+    def eos_id(self) -> int | None: ...
+
+    @property
+    def bos_id(self) -> int | None: ...
+
+    @property
+    def pad_id(self) -> int | None: ...
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether a file tells of it, beside tokens that were made before."""
+
 def native_tokenizer(json: bytes, word_cache_bytes: int = 16777216, kernels: str = '', split_special_tokens: bool = False, truncate_left: bool = False) -> TextEncoder:
     """
     The native engine for a tokenizer.json; NotImplementedError when it does not take the file.
@@ -131,7 +162,7 @@ def huggingface_tokenizer(tokenizer: object, json: bytes, truncate_left: bool = 
     A `tokenizers.Tokenizer` behind the same interface; `json` is what it was made of.
     """
 
-def user_path(path: str) -> str:
+def user_path(path: str | os.PathLike[str]) -> str:
     """
     The path of this machine that a user has written: in the home folder for ~, of file:/// the path. ValueError for variables of a shell.
     """
@@ -169,6 +200,9 @@ class FileListing:
     def from_json(text: str, data_files: Sequence[str], storage_options: object | None = None) -> FileListing:
         """The listing that to_json() wrote of these data_files."""
 
+    def with_columns(self, columns: Sequence[tuple[bytes, int]]) -> FileListing:
+        """The same files, with what Source.columns_of_files() found of them."""
+
     def open(self, index: int) -> File:
         """Opens a file, which must be the listed one."""
 
@@ -178,9 +212,14 @@ class FileListing:
 
     def __setstate__(self, arg: tuple[Sequence[tuple[str, int, str, int, str]], str, Sequence[str]], /) -> None: ...
 
-def list_data_files(data_files: Sequence[str], storage_options: object | None = None) -> tuple[FileListing, list[str]]:
+def list_data_files(data_files: Sequence[str], storage_options: object | None = None, keeps_missing: bool = False) -> tuple[FileListing, list[str]]:
     """
     The files that paths, patterns and folders stand for, and what was left out beside them.
+    """
+
+def recorded_outputs(listing: FileListing) -> list[dict[str, Any] | None]:
+    """
+    Of each file what the metadata of the output says that it is a shard of; None where no output of ours names it.
     """
 
 def shown_address(address: str) -> str:
@@ -209,8 +248,8 @@ class DataFormat:
         """What the `datasets` library calls it; empty where it does not know it."""
 
     @property
-    def has_one_schema(self) -> bool:
-        """Whether all files give columns of one schema."""
+    def options(self) -> list[str]:
+        """The options that make_source() takes for it."""
 
 def data_formats() -> list[DataFormat]:
     """All formats of data files."""
@@ -221,6 +260,9 @@ def check_on_error(on_error: object, has_quarantine_path: bool, on_missing: obje
 def check_identity(identity: object) -> None:
     """Raises ValueError for what identity cannot be."""
 
+def check_sample_by(sample_by: object) -> None:
+    """Raises ValueError for what sample_by cannot be."""
+
 def find_format(name: str) -> DataFormat | None:
     """The format of a name, or of a suffix without its dot; None for others."""
 
@@ -230,13 +272,18 @@ class Source:
     @property
     def shard_names(self) -> list[str]: ...
 
-    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, report: Callable[[str], object] | None = None, *, name: str = "", on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
+    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, report: Callable[[str], object] | None = None, *, name: str = "", column_types: Mapping[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
         """
         The rows of the shards, from row `start_row` of the first one on, or shuffled.
         """
 
     def grain_rows(self, columns: dict[str, str] | None, *, name: str = "", seed: int | None = 0, part: int = 0, parts: int = 1, num_rows: int | None = None, real_rows: int | None = None, padding_column: str = "") -> Stream:
         """A host's share of the rows in Grain's order: GrainRowsPlan()."""
+
+    def columns_of_files(self) -> list[tuple[bytes, int]]:
+        """
+        The columns of files that state their own, for FileListing.with_columns(): all headers or footers are read.
+        """
 
     def known_rows(self, shard: int) -> int | None:
         """Rows of a shard where the file says so, else None."""
@@ -309,6 +356,14 @@ class RecordFiles:
 
     def __setstate__(self, arg: FileListing, /) -> None: ...
 
+class ColumnTypes:
+    """Types of some columns, and of fields in them."""
+
+    def __init__(self, names: Sequence[tuple[str, str]]) -> None: ...
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The row with values of these types."""
+
 class RowOp:
     """An operation on columns, done to single rows."""
 
@@ -327,6 +382,10 @@ class Step:
     @property
     def works_on_columns(self) -> bool:
         """Whether it is an operation on whole columns."""
+
+    @property
+    def takes_whole_rows(self) -> bool:
+        """Whether that is one that works on rows without a schema, too."""
 
 def callable_step(callable: Callable[..., object], *, name: str, text: str, keeps_rows: bool, has_identity: bool, expands: bool = False, refuses: bool = False, test: Callable[..., object] | None = None, whole: Step | None = None, reads_all: bool = False, reads_only: dict[str, str] | None = None, renames: Sequence[tuple[str, str]] = [], writes: Sequence[str] = [], changes: Sequence[str] = [], reads: Sequence[str] = []) -> Step:
     """
@@ -353,6 +412,11 @@ class Plan:
         The first rows up to one that cannot be read, and whether there are no others; None where its stream must be read to tell.
         """
 
+    def first_rows_of_forms(self) -> list[dict[str, Any]] | None:
+        """
+        Of the first 1,000 rows, or those of the first block, the first of each form: those in which other fields hold something. None where its stream must be read to tell.
+        """
+
     def column_names(self) -> list[str] | None:
         """Names of the columns; None where rows have no schema."""
 
@@ -367,7 +431,7 @@ class Plan:
         Whether a stream may start at any row of a shard without making those before.
         """
 
-def file_rows(source: Source, report: Callable[[str], object] | None, columns: Sequence[str] | None, *, name: str = "", on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
+def file_rows(source: Source, report: Callable[[str], object] | None, columns: Sequence[str] | None, *, name: str = "", column_types: Mapping[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
     """Rows of files; of these columns, where they are named."""
 
 def python_rows(open: Callable[..., Iterable[object]], shard_names: Callable[[], Iterable[str]], type_name: str, schema: object | None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, is_at_hand: bool = False, inputs: Sequence[Plan] = [], *, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
@@ -383,20 +447,27 @@ def limited_rows(input: Plan, *, shards: Sequence[str], max_rows: int, rows_with
     The first rows. `rows_within` says how many of a shard; `rows` reads the same row by row, which a shuffle needs.
     """
 
-def concatenated_rows(inputs: Sequence[Plan], *, shards: Sequence[tuple[str, int, str]], rows: Plan) -> Plan:
+def concatenated_rows(inputs: Sequence[Plan], shards: Sequence[tuple[str, int, str]], rows: Plan, notice: Callable[[str], object] | None, *, allow_vocabularies: bool = False) -> Plan:
     """
-    Shards of several plans: (name, index of the plan, name there). `rows` reads the same row by row.
+    Shards of several plans: (name, index of the plan, name there). `rows` reads the same row by row. `notice` is told once what is worth a warning of their tokens.
     """
 
-def mixed_rows(inputs: Sequence[Plan], options: MixOptions) -> Plan:
-    """Rows of several plans."""
+def mixed_rows(inputs: Sequence[Plan], options: MixOptions, notice: Callable[[str], object] | None = None) -> Plan:
+    """
+    Rows of several plans. `notice` is told once what is worth a warning of their tokens.
+    """
+
+def rows_of_vocabulary(rows: Plan, vocabulary: Vocabulary, name: str) -> Plan:
+    """
+    The rows, whose tokens are of this vocabulary where nobody knows of another one.
+    """
 
 def packed_rows(input: Plan, options: PackedOptions, *, most_steps: int = 0) -> Plan:
     """
     Lists of tokens packed into rows of one length. They are shuffled within `most_steps` steps of the loader, or so many rows where there is none; 0: within the window of the options.
     """
 
-def tokenized_rows(texts: Plan, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, may_be_whole: bool, *, content_field: str = "text", add_special_tokens: bool = True, max_length: int = 0, return_attention_mask: bool = True, pad_to: int = 0, pad_token_id: int = 0, pad_left: bool = False, additional_fields: Iterable[str] = ..., skip_missing: bool = False, batch_size: int = 0, num_workers: int = 0) -> Plan:
+def tokenized_rows(texts: Plan, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, may_be_whole: bool, vocabulary: Vocabulary, *, content_field: str = "text", add_special_tokens: bool = True, max_length: int = 0, return_attention_mask: bool = True, pad_to: int = 0, pad_token_id: int = 0, pad_left: bool = False, additional_fields: Iterable[str] = ..., skip_missing: bool = False, batch_size: int = 0, num_workers: int = 0) -> Plan:
     """The rows with their texts tokenized. `report` as of tokenize()."""
 
 def columns_or_refused(rows: Plan, column: str) -> Plan:
@@ -505,7 +576,7 @@ def tokenize(stream: Stream, encoder: TextEncoder, report: Callable[[str, str, i
 class ExampleContext:
     """What examples are made with."""
 
-    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, finds_spans: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], own_roles: Sequence[str], given: str, frame: str) -> None: ...
+    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, finds_spans: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], own_roles: Sequence[str], given: str, frame: str, are_spelled: bool, vocabulary: Vocabulary) -> None: ...
 
 class ExampleMaker:
     """Makes the examples of one kind of trainer."""
@@ -575,7 +646,7 @@ class UnpairedOptions:
 def unpaired_examples(context: ExampleContext, options: UnpairedOptions) -> ExampleMaker:
     """Examples with one answer, good or bad."""
 
-def unpaired_examples_with_embedding(context: ExampleContext, options: UnpairedOptions, embedding: TextEncoder) -> ExampleMaker:
+def unpaired_examples_with_embedding(context: ExampleContext, options: UnpairedOptions, embedding: TextEncoder, embedding_pad_id: int) -> ExampleMaker:
     """The same, with the prompts as another tokenizer encodes them."""
 
 class PromptOptions:
@@ -694,7 +765,7 @@ class WeightSchedule:
 class MixOptions:
     """The options of easydata.MixedShardedSource."""
 
-    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, *, block_size: int = 1000, seed: int | None = None, stop_strategy: Literal["restart", "first_exhausted", "all_exhausted"] = "restart", unit: Literal["examples", "tokens"] = "examples", schedule_unit: Literal["steps", "examples"] = "examples", order: Literal["blocks", "grain"] = "blocks") -> None: ...
+    def __init__(self, names: Sequence[str], weights: Sequence[float], schedule: WeightSchedule | None, *, block_size: int = 1000, seed: int | None = None, stop_strategy: Literal["restart", "first_exhausted", "all_exhausted"] = "restart", unit: Literal["examples", "tokens"] = "examples", schedule_unit: Literal["steps", "examples"] = "examples", order: Literal["blocks", "grain"] = "blocks", allow_vocabularies: bool = False) -> None: ...
 
 class MixOrder:
     """Which source each example of a mix comes from."""
@@ -718,10 +789,15 @@ def mix(streams: Sequence[Stream], options: MixOptions, add_source: bool) -> Str
 class PackedOptions:
     """The options of easydata.PackedShardedSource."""
 
-    def __init__(self, *, seq_length: int = 2048, eos_token_id: int = 2, pad_token_id: int = 0, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, input_field: str = "input_ids", shuffle: bool = True, shuffle_buffer_factor: int = 10, seed: int | None = None, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, balance_groups: int = 1) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int | None = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, input_field: str = "input_ids", shuffle: bool = True, shuffle_buffer_factor: int = 10, seed: int | None = None, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, balance_groups: int = 1) -> None: ...
 
     @property
-    def eos_token_id(self) -> int: ...
+    def names_eos(self) -> bool: ...
+
+    def check_tokens(self, vocabularies: Sequence[Vocabulary]) -> None:
+        """
+        Raises where the ids that are named, or not, do not fit tokens of these vocabularies.
+        """
 
     @property
     def seq_length(self) -> int: ...
@@ -737,7 +813,7 @@ def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str], gr
 class Packer:
     """Packs documents that are handed in one by one."""
 
-    def __init__(self, *, seq_length: int = 2048, eos_token_id: int = 2, pad_token_id: int = 0, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int | None = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False) -> None: ...
 
     def add(self, tokens: object) -> list[tuple[Any, list[int]]]:
         """Takes a pyarrow array of tokens; gives the rows that it completes."""
@@ -748,12 +824,12 @@ class Packer:
 class LoadOptions:
     """The options of easydata.AsyncDataLoader."""
 
-    def __init__(self, *, batch_size: int = 8, drop_last: bool = True, rank: int = 0, world_size: int = 1, lanes: int = 1, steps: int | None = None, batch_rampup: Mapping[int, int] | None = None, prefetch_enabled: bool = True, prefetch_buffer_size: int = 4, num_threads: int | None = None, epochs: int | None = None, shuffle_buffer_size: int | None = None, bucket_batches: int | None = None, seed: int | None = None, prefetch_workers: int = 2, prefetch_to_device: bool = False) -> None: ...
+    def __init__(self, *, batch_size: int = 8, drop_last: bool = True, pad_token_id: int | None = None, rank: int = 0, world_size: int = 1, lanes: int = 1, steps: int | None = None, batch_rampup: Mapping[int, int] | None = None, prefetch_enabled: bool = True, prefetch_buffer_size: int = 4, num_threads: int | None = None, epochs: int | None = None, shuffle_buffer_size: int | None = None, bucket_batches: int | None = None, seed: int | None = None, prefetch_workers: int = 2, prefetch_to_device: bool = False) -> None: ...
 
 class Loader:
     """Hands out a stream in steps; see easydata.AsyncDataLoader."""
 
-    def __init__(self, stream: Stream, options: LoadOptions, padding: Mapping[str, Any] | None = None, padding_may_miss: bool = False, pad_token_id: int | None = None) -> None:
+    def __init__(self, stream: Stream, options: LoadOptions, padding: Mapping[str, Any] | None = None, padding_may_miss: bool = False) -> None:
         """
         `padding` has a PadSpec by column; with `padding_may_miss` the stream may be without some of them.
         """
@@ -824,7 +900,7 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 class WriteJob:
     """Writes a stream into a folder of shards."""
 
-    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
+    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, column_types: Mapping[str, str] | None = None, shard_column: str | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
         """
         `sample_all`: the types of free-form rows are those of all of them, not of the first.
         """

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "easydata/base/escaped_text.h"
+#include "easydata/config/option_error.h"
 #include "easydata/stream/row_error.h"
 #include "operators/engine_gil.h"
 #include "operators/lending.h"
@@ -108,6 +109,15 @@ void AddNote(PyObject* exception, const std::string& note) {
   throw nb::python_error();
 }
 
+[[noreturn]] void RaiseConfigError(const config::OptionProblem& problem) {
+  const nb::object type = nb::module_::import_("easydata.core.config_class").attr("ConfigError");
+  nb::list problems;
+  problems.append(Shown(problem.problem));
+  const nb::object error = type(problem.where, problems);
+  PyErr_SetObject(type.ptr(), error.ptr());
+  throw nb::python_error();
+}
+
 /// Takes the exception that was caught into a Status; `keep` makes it a Kept.
 template <typename Keep>
 Status ErrorOf(nb::python_error& error, const Keep& keep) {
@@ -158,6 +168,7 @@ void Check(const Status& status) {
     PyErr_SetObject(exception.type().ptr(), exception.ptr());
     throw nb::python_error();
   }
+  if (const auto* problem = config::FindOptionProblem(status)) RaiseConfigError(*problem);
   const std::string& message = status.message();
   switch (status.code()) {
     case arrow::StatusCode::Invalid:

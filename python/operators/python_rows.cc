@@ -74,7 +74,7 @@ class PythonRowsPlan : public plan::LogicalPlan {
     return forms;
   }
 
-  Result<std::shared_ptr<arrow::Schema>> Schema() const override {
+  Result<std::shared_ptr<arrow::Schema>> Schema(bool is_look) const override {
     if (options_.schema != nullptr) return options_.schema;
     return source::JsonRowSchema(std::nullopt);
   }

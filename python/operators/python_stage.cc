@@ -186,9 +186,10 @@ class PythonStage : public FailingStage {
   Result<Batch> FromArrow(nb::handle item) const {
     Batch batch;
     ARROW_ASSIGN_OR_RAISE(auto rows, ImportBatch(item));
-    ARROW_ASSIGN_OR_RAISE(auto fields,
-                          source::ChosenFields(*rows->schema(), *schema_, refs_[shard_]->shard));
-    ARROW_ASSIGN_OR_RAISE(batch.rows, source::ChooseColumns(rows, schema_));
+    ARROW_RETURN_NOT_OK(
+        source::ChosenFields(*rows->schema(), *schema_, source_->columns, refs_[shard_]->shard)
+            .status());
+    ARROW_ASSIGN_OR_RAISE(batch.rows, source::InColumns(rows, schema_));
     batch.addresses = Addresses(refs_[shard_], row_, batch.rows->num_rows());
     return batch;
   }
@@ -254,6 +255,16 @@ Result<StreamPlan> PythonStreamPlan(std::shared_ptr<PythonSource> source, nlohma
   described["shards"] = source->shard_names;
   if (source->shuffle_seed.has_value()) described["shuffle_seed"] = *source->shuffle_seed;
   auto node = MakeNode("source", described);
+  if (inputs.size() == 1) {
+    node->facts.vocabularies = inputs[0].node->facts.vocabularies;
+  } else if (inputs.size() > 1) {
+    // Who joins them has judged them, and each keeps its own.
+    std::vector<JoinedStream> streams;
+    for (const PlanInput& input : inputs) {
+      streams.push_back({input.prefix, input.node->facts.vocabularies});
+    }
+    node->facts.vocabularies = AllOf(JoinedOnce(std::move(streams), {{true}, nullptr}));
+  }
   node->inputs = std::move(inputs);
   if (source->num_rows.has_value()) node->facts.finitude = Finitude::kFinite;
   StreamPlan plan;

@@ -70,6 +70,9 @@ class Chain {
     typed_ = root_names_.has_value();
     plan::Request of_root = request;
     of_root.columns = needs_.front();
+    if (typed_ && !request.is_look && MayNeedOthers(of_root.columns)) {
+      ARROW_ASSIGN_OR_RAISE(root_names_, root_.AllColumnNames());
+    }
     if (of_root.columns.has_value() && typed_) {
       // What a schema lacks no row has: steps see it as missing, the end of the chain as an error.
       std::erase_if(*of_root.columns, [&](const ColumnRequest& column) {
@@ -80,6 +83,13 @@ class Chain {
     ARROW_ASSIGN_OR_RAISE(stream_, root_.Make(of_root));
     known_ = of_root.columns.has_value() ? ColumnNamesOf(of_root.columns) : root_names_;
     return Status::OK();
+  }
+
+  /// Whether columns may be read that the first rows do not have.
+  bool MayNeedOthers(const Columns& columns) const {
+    return !columns.has_value() || std::ranges::any_of(*columns, [&](const ColumnRequest& column) {
+      return std::ranges::find(*root_names_, column.name) == root_names_->end();
+    });
   }
 
   /// The columns that step i is given, where they are known.
@@ -143,7 +153,9 @@ class Chain {
   Result<bool> WorksOnColumns(size_t i) const {
     const TransformStep& step = *steps_[i];
     const std::optional<Names> known = Known(i);
-    if (step.op == nullptr || !known.has_value()) return false;
+    if (step.op == nullptr) return false;
+    if (step.op->takes_whole_rows && called_.empty()) return true;
+    if (!known.has_value()) return false;
     if (!called_.empty() && !needs_[i].has_value()) return false;
     const bool has_order = typed_ && called_.empty();
     if (has_order || step.op->depends_on_order == nullptr ||
@@ -165,6 +177,8 @@ class Chain {
       known_ = ColumnNamesOf(needs_[i + 1]);
       return Status::OK();
     }
+    known_ = std::nullopt;
+    if (!known.has_value()) return Status::OK();
     ARROW_ASSIGN_OR_RAISE(known_, step.NamesAfter(*known));
     return Status::OK();
   }
@@ -193,6 +207,9 @@ class Chain {
                          columns, name);
     auto node = MakeNode(expands ? "expand" : "map", {{"callable", text}}, stream_);
     node->has_identity = has_identity;
+    for (const TransformStep* step : called_) {
+      transform::RenamePaddings(step->fields, &node->facts);
+    }
     node->keeps_row_count = op->keeps_rows();
     stream_ = MapPlan(stream_, std::move(op), std::move(node));
     called_.clear();

@@ -120,7 +120,7 @@ class Outputs:
 
     def overwritten(self, draw: random.Random) -> str:
         out = self.copy("whole")
-        metadata = out / "_metadata.json"
+        metadata = out / ".metadata.json"
         metadata.write_bytes(damaged_json(metadata.read_bytes(), draw))
         if draw.random() < 0.3:
             (out / "link.parquet").symlink_to(out.parent / "victim.parquet")
@@ -135,7 +135,7 @@ class Outputs:
             shard.write_bytes(damaged(shard.read_bytes(), draw))
             found = [file.path for file in verify(out).damaged]
             return "found" if found == [str(shard)] else f"wrong: verify found {found}"
-        metadata = out / "_metadata.json"
+        metadata = out / ".metadata.json"
         metadata.write_bytes(damaged_json(metadata.read_bytes(), draw))
         return "intact" if verify(out).ok else "found"
 

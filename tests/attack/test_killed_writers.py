@@ -35,7 +35,7 @@ def check_after_kill(out: Path, whole: dict[str, bytes], old: dict[str, bytes]) 
     """What lies under a final name is whole: of the new output, or of the old one."""
     for name, data in content(out).items():
         assert data in (whole.get(name), old.get(name)), name
-    for metadata in out.rglob("_metadata.json"):
+    for metadata in out.rglob(".metadata.json"):
         for shard in json.loads(metadata.read_text())["shards"]:
             path = metadata.parent / shard["name"]
             assert path.stat().st_size == shard["bytes"], path

@@ -18,7 +18,7 @@ def main(kind: str, data: str, out: str, again: str = "") -> None:
     files = sorted(str(path) for path in Path(data).glob("*.jsonl"))
     # A finished output is not written again; before its last step it has an empty folder.
     outputs = [Path(out) / name for name in "ab"] if kind == "datasets" else [Path(out)]
-    finished = kind != "overwrite" and all((path / "_metadata.json").exists() for path in outputs)
+    finished = kind != "overwrite" and all((path / ".metadata.json").exists() for path in outputs)
     if again and finished and not any(any(path.glob(".easydata/*")) for path in outputs):
         return
     if kind == "datasets":

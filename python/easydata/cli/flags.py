@@ -21,11 +21,19 @@ _SECTIONS = {
 }
 # Options that a flag would say twice, or that are for config files only.
 _WITHOUT_FLAG = {
-    "DatasetConfig": {"data_files", "num_shards", "save_path", "save_format", "name"},
+    "DatasetConfig": {
+        "data_files",
+        "num_shards",
+        "shard_column",
+        "save_path",
+        "save_format",
+        "name",
+    },
     "TokenizeStageConfig": {"default_tokenizer"},
     "SaveStageConfig": {"enabled"},
     "PackStageConfig": {"enabled"},
 }
+_PAIRS = "dict[str, str]"
 _KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "str": str}
 
 
@@ -38,7 +46,7 @@ def _kind(annotation: str) -> Any | None:
     base = annotation.removesuffix(" | None")
     if base.startswith("Literal[") or base.startswith("Callable") or base.startswith("str |"):
         return str
-    if base == "list[str]":
+    if base in ("list[str]", _PAIRS):  # a pair is NAME=VALUE
         return list[str]
     return _KINDS.get(base)
 
@@ -51,11 +59,13 @@ class Choice:
         configs: The configs.
         only: Names of the options; None: all.
         called: Other names for flags, of options whose own would mean something else.
+        in_all: Options that are set in all of the configs that have them; others in the first.
     """
 
     configs: Sequence[str]
     only: Collection[str] | None = None
     called: Mapping[str, str] = field(default_factory=dict)
+    in_all: Collection[str] = ()
 
 
 def _flags(choice: Choice) -> dict[str, tuple[str, dict[str, Any], Any]]:
@@ -145,12 +155,34 @@ def config_values(
         if name == "seed":
             values["seed"] = value
             continue
-        section = _SECTIONS[known[name][0]]
-        targets = values["datasets"] if section == "datasets" else [values.setdefault(section, {})]
-        for target in targets:
-            is_tokenizer = section == "datasets" and name == "tokenizer"
-            target[name] = _with_tokenizer(target, values, value) if is_tokenizer else value
+        first, declared, _ = known[name]
+        if declared["type"].removesuffix(" | None") == _PAIRS:
+            value = _pairs(name, value)
+        for owner in _owners(name, choice) if name in choice.in_all else [first]:
+            section = _SECTIONS[owner]
+            is_list = section == "datasets"
+            for target in values["datasets"] if is_list else [values.setdefault(section, {})]:
+                is_tokenizer = is_list and name == "tokenizer"
+                target[name] = _with_tokenizer(target, values, value) if is_tokenizer else value
     return values
+
+
+def _owners(name: str, choice: Choice) -> list[str]:
+    """The configs of a command that have an option."""
+    fields = {config: descriptor(config)["fields"] for config in choice.configs}
+    return [config for config, all_ in fields.items() if any(f["name"] == name for f in all_)]
+
+
+def _pairs(name: str, given: Sequence[str]) -> dict[str, str]:
+    """What `--name KEY=VALUE ...` says."""
+    pairs = {}
+    for each in given:
+        key, is_pair, value = each.partition("=")
+        if not is_pair or not key:
+            flag = name.replace("_", "-")
+            raise UsageError(f"--{flag} takes NAME=VALUE, such as score=float64, not {each!r}")
+        pairs[key] = value
+    return pairs
 
 
 def make_config(values: Mapping[str, Any]) -> PipelineConfig:

@@ -10,7 +10,7 @@ from easydata.cli.report import InterruptedJobError, Report, human
 from easydata.core.config import PipelineConfig
 from easydata.execution.chain import Pipeline
 from easydata.execution.progress import Progress
-from easydata.execution.writers import WriteStats, kept_text
+from easydata.execution.writers import WriteStats, kept_text, nulls_text
 
 # The reason of rows that are written, but not whole.
 _CUT = "truncated"
@@ -89,6 +89,8 @@ def _tell(
             report.line(f"  of an earlier run: {kept_text(stats.kept_shards)}")
         for line in [*_left_out(stats), *_mix_end(stats)]:
             report.line(f"  {line}")
+        if stats.nulls:
+            report.line(f"  {nulls_text(stats.nulls)}")
         for path in stats.output_paths:
             report.line(f"  {path}")
         result["datasets"][name] = {
@@ -101,6 +103,7 @@ def _tell(
             "dropped_tokens": stats.dropped_tokens,
             "dropped_at": stats.dropped_at,
             "mix_end": stats.mix_end,
+            "nulls": stats.nulls,
         }
     for name, fields in unread.items():
         report.line(f"{name}: no token is made of {', '.join(fields)}")

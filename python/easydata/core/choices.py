@@ -7,3 +7,4 @@ PackStrategy: TypeAlias = Literal["greedy", "pool", "first_fit", "best_fit", "gr
 OnError: TypeAlias = Literal["raise", "skip", "quarantine"]
 Identity: TypeAlias = Literal["mtime", "content", "size"]
 SourceShuffle: TypeAlias = Literal["blocks", "rows", "grain"]
+SampleBy: TypeAlias = Literal["line", "paragraph", "document"]

@@ -48,6 +48,7 @@ _CONSTRUCTION = (
     "name_or_path",
     "trust_remote_code",
     "view",
+    "split_special_tokens",
     "chat_template",
     "template_date",
     "chat_template_kwargs",

@@ -41,9 +41,14 @@ class DatasetConfig:
     shard_column: str | None = None
     num_shards: int | None = None
     columns: list[str] | None = None
+    column_types: dict[str, str] | None = None
     decode: Literal["text", "int32", "bytes", "json"] | None = None
+    field: str | None = None
+    sample_by: Literal["line", "paragraph", "document"] = "line"
     shuffle: Literal["blocks", "rows", "grain"] | None = None
     shuffle_window_bytes: str | int | None = None
+    hive_partitioning: bool = False
+    zstd_max_window: str | int | None = None
     on_error: Literal["raise", "skip", "quarantine"] = "raise"
     on_missing: Literal["raise", "skip", "quarantine"] = "raise"
     quarantine_path: str | None = None
@@ -54,6 +59,12 @@ class DatasetConfig:
     template_date: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None
     view: Literal["json", "transformers"] | None = None
+    delimiter: str | None = None
+    quotechar: str = "\""
+    encoding: str = "utf-8"
+    header: bool | None = None
+    column_names: list[str] | None = None
+    comment: str | None = None
     def get_tokenizer_config(self) -> TokenizerConfig | None: ...
 
 @dataclass
@@ -74,6 +85,7 @@ class LoadStageConfig:
     num_threads: int | None = None
     batch_rampup: dict[int, int] | None = None
     padding: dict[str, Any] | None = None
+    pad_token_id: int | None = None
     bucket_batches: int | None = None
 
 @dataclass
@@ -87,6 +99,7 @@ class MixStageConfig:
     unit: Literal["examples", "tokens"] = "examples"
     schedule_unit: Literal["steps", "examples"] = "steps"
     order: Literal["blocks", "grain"] = "blocks"
+    allow_vocabularies: bool = False
 
 @dataclass
 class ObservabilityConfig:
@@ -162,6 +175,8 @@ class SaveStageConfig:
     columns: list[str] | None = None
     storage_options: dict[str, Any] | None = None
     max_shard_rows: int | None = None
+    column_types: dict[str, str] | None = None
+    shard_column: str | None = None
     shard_prefix: str | None = None
     encode: Literal["json"] | None = None
     writer_options: str | None = None
@@ -194,6 +209,7 @@ class TokenizerConfig:
     return_attention_mask: bool = True
     trust_remote_code: bool = True
     view: Literal["json", "transformers"] = "json"
+    split_special_tokens: bool | None = None
     chat_template: str | None = None
     template_date: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None

@@ -300,7 +300,12 @@ def _unsayable(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         try:
             value.encode()
         except UnicodeEncodeError:
-            yield path, f"holds a lone surrogate, which no text can: {value!a}"
+            surrogates = [letter for letter in value if "\ud800" <= letter <= "\udfff"]
+            if all("\udc80" <= letter <= "\udcff" for letter in surrogates):
+                # So Python reads names of files that are not UTF-8.
+                yield path, f"is not UTF-8: {os.fsencode(value)!r}; rename a file of such a name"
+            else:
+                yield path, f"holds a lone surrogate, which no text can: {value!a}"
     elif isinstance(value, Mapping):
         for key, item in value.items():
             item_path = f"{path}.{key}" if path else str(key)

@@ -24,6 +24,7 @@ class AsyncDataLoaderSignature(TakesOptions):
         sharding_map: Mapping[str, Any] | Any = None,
         seed: int | None = None,
         *,
+        pad_token_id: int | None = None,
         rank: int = 0,
         world_size: int = 1,
         lanes: int = 1,
@@ -47,6 +48,7 @@ class AsyncDataLoaderSignature(TakesOptions):
             drop_last: Leave out a last batch that is not full. Otherwise it is short or, with several ranks, filled up with rows of attention_mask 0 and labels -100.
             sharding_map: {column: jax sharding}, or one sharding for all columns: where arrays are put; None: they stay arrays of numpy.
             seed: Seed of shuffle_buffer_size and bucket_batches; unset: 0. Every epoch has an order of its own.
+            pad_token_id: Token that columns of tokens are filled up with. Unset: the pad token of the tokenizer that they come from, else its EOS; 0 where nothing tells of a tokenizer.
             rank: Which part of every step this process gets, from 0.
             world_size: Processes that share the stream.
             lanes: Independent parts of the stream, each with its own share of the data, mixed and packed by itself; lane l gives the l-th of so many equal parts of every step, and a rank reads only the lanes that its rows are in. More than 1 needs `steps`, a mix that never ends, or files that tell how many rows they have: such lanes end together with the shortest, and what the others have beyond that is dropped, and counted so.
@@ -56,7 +58,21 @@ class AsyncDataLoaderSignature(TakesOptions):
             epochs: Passes over the data that follow each other without an end between them; unset: one for each iter() of the loader.
             bucket_batches: Batches whose rows are put in order of length together (of input_ids where there is a list, else bytes), so that little of each is padding; they come in random order. Such a window ends at 256 MB, too. Unset: rows stay as they come.
             prefetch_to_device: Put the next batch on the JAX devices while one is in use, if it is ready by then. It needs a mesh or a sharding_map.
-            padding: {column: PadSpec}; other columns of lists are padded at the right to the longest row: input_ids with the tokenizer's pad id (0 where there is none), labels with -100, others with 0. A column that the stream does not have is an error, which comes with the first batch; whole rows of JSON have no known columns, and may be without it.
+            padding: {column: PadSpec}; other columns of lists are padded to the longest row: tokens with the tokenizer's pad token (else its EOS, else 0), labels with -100, others with 0; the prompts of GRPO and PPO at the left, all else at the right. A column that the stream does not have is an error, which comes with the first batch; whole rows of JSON have no known columns, and may be without it.
+        """
+
+class CompositeShardedSourceSignature(TakesOptions):
+    def __init__(
+        self,
+        sources: Sequence[ShardedDataSource[Any]],
+        *,
+        allow_vocabularies: bool = False,
+    ) -> None:
+        """Checks what is given, and keeps it.
+
+        Args:
+            sources: The sources, in reading order.
+            allow_vocabularies: Let tokens that were made before be of another tokenizer than the others, though an id then means several tokens in one stream; else they are an error. Tokenizers that datasets name may differ: a warning says so.
         """
 
 class DPOPreprocessTransformSignature(TakesOptions):
@@ -116,9 +132,11 @@ class DatasetWriterSignature(TakesOptions):
         *,
         num_threads: int | None = None,
         max_shard_rows: int | None = None,
+        shard_column: str | None = None,
         shard_prefix: str | None = None,
         encode: Literal["json"] | None = None,
         writer_options: str | None = None,
+        column_types: dict[str, str] | None = None,
         columns: Sequence[str] | Mapping[str, str] | None = None,
         storage_options: Mapping[str, Any] | None = None,
         progress: Callable[[dict[str, int]], object] | None = None,
@@ -128,14 +146,16 @@ class DatasetWriterSignature(TakesOptions):
         Args:
             output_path: A folder, made where it does not exist, or a prefix of an object store ("s3://bucket/rows", "gs://...").
             max_shard_size: Bytes of a file at which a shard is closed, at its next row group.
-            num_shards: Exact number of shards, in place of max_shard_size: runs of 1,024 rows are dealt to them in turn.
+            num_shards: Exact number of shards, in place of max_shard_size: runs of 1,024 rows are dealt to them in turn, shorter ones where rows are few, so that no shard is empty that a row is there for: all rows in runs of equal length, one for each shard, or, past 256 MB of content, as many rows a run as these have for each shard.
             compression: Codec; unset: zstd for Parquet and ArrayRecord, none for the others. Each format has some of them.
             overwrite: Replace an output that is there already, wholly. Only what its own metadata names is deleted: any other file in the folder is an error, and so is one that is read.
             num_threads: Worker threads; unset: one for each core.
             max_shard_rows: Exact number of rows of each shard but the last, in place of max_shard_size.
+            shard_column: Rows of one value of this column go into one of the num_shards shards, whose number is the XXH3 hash (64 bits, seed 0) of the value's text modulo num_shards: of text its UTF-8, of numbers and truth values what JSON has, of dates and times their ISO text, of null nothing. Unset: rows are dealt in their order.
             shard_prefix: Shards are named <prefix>_000000, <prefix>_000001 and so on, as ArrayRecord files of a split are ("train"). Unset: shard-00000, shard-00001, ...
             encode: What a record of an ArrayRecord file is: with "json" the row, all of its columns, as a JSON object. Unset: the value of the only column.
             writer_options: Options of ArrayRecord files as the package array_record takes them, such as "group_size:16,zstd:9": records of a chunk, which are read together, and codec with its level. Unset: group_size:1 and compression.
+            column_types: Types of some columns, as written: {"score": "float64", "meta.id": "string"}; a path goes into objects and through lists. Unset, and for all others: as they come, for rows without a schema as the first 1,000 have them.
             columns: Columns to write, in this order, or {name: type} with types such as "int32", "string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python dicts) are those of the first 1,000 rows.
             storage_options: Who writes to an object store, and how patiently; None: the credentials that the platform has. See docs/guide/stores.md.
             progress: Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, up to ten times a second.
@@ -188,8 +208,8 @@ class FirstFitPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             buffer_size: Documents after which open rows are closed (pool, first_fit; best_fit: at the latest).
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
             overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
@@ -247,8 +267,8 @@ class GreedyPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
             overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
         """
@@ -266,6 +286,7 @@ class MixedShardedSourceSignature(TakesOptions):
         unit: Literal["examples", "tokens"] = "examples",
         schedule_unit: Literal["steps", "examples"] = "examples",
         order: Literal["blocks", "grain"] = "blocks",
+        allow_vocabularies: bool = False,
     ) -> None:
         """Checks what is given, and keeps it.
 
@@ -279,6 +300,7 @@ class MixedShardedSourceSignature(TakesOptions):
             unit: What weights are shares of: examples, or tokens, of which each source then has its share to within one document at every prefix of the stream; tokenize it before.
             schedule_unit: What the steps of weights that change count: examples that were given out, or the steps of the loader that reads the mix.
             order: blocks: each block has each source's share, in an order of the seed; grain: exactly the order of Grain's mix, whose weights are fixed, above 0 and of examples; first_exhausted ends where its IterDataset.mix does, restart is its MapDataset.mix of repeated datasets. It cannot be edited at a checkpoint.
+            allow_vocabularies: Let tokens that were made before be of another tokenizer than the others, though an id then means several tokens in one stream; else they are an error. Tokenizers that datasets name may differ: a warning says so.
         """
 
 class PackedShardedSourceSignature(TakesOptions):
@@ -286,8 +308,8 @@ class PackedShardedSourceSignature(TakesOptions):
         self,
         source: ShardedDataSource[Any],
         seq_length: int,
-        eos_token_id: int,
-        pad_token_id: int = 0,
+        eos_token_id: int | None = None,
+        pad_token_id: int | None = None,
         strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy",
         num_packers: int = 4,
         include_segment_ids: bool = True,
@@ -309,8 +331,8 @@ class PackedShardedSourceSignature(TakesOptions):
         Args:
             source: Where rows come from.
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             strategy: How rows are filled. greedy: put documents end to end and cut. pool: the open row that fits best. first_fit: longest first, within a window. best_fit: as first_fit, but into the fullest row that fits. grain_first_fit: exactly the rows of Grain's FirstFitPackIterDataset, which adds no EOS. grain_best_fit: exactly the rows of Grain's BestFitPackIterDataset, which adds no EOS. grain_concat: exactly the rows of Grain's ConcatThenSplitIterDataset, which adds no EOS.
             num_packers: Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
@@ -343,8 +365,8 @@ class PoolPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document.
-            pad_token_id: Token that fills what is left of a row.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
             num_packers: Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
             overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
@@ -493,9 +515,11 @@ class SaveOptions(TypedDict, total=False):
     overwrite: bool
     num_threads: int | None
     max_shard_rows: int | None
+    shard_column: str | None
     shard_prefix: str | None
     encode: Literal["json"] | None
     writer_options: str | None
+    column_types: dict[str, str] | None
     columns: Sequence[str] | Mapping[str, str] | None
     storage_options: Mapping[str, Any] | None
     progress: Callable[[dict[str, int]], object] | None

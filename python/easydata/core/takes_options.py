@@ -54,6 +54,7 @@ class TakesOptions:
         required: Sequence[str] = (),
         keywords: Sequence[str] | None = None,
         types: Mapping[str, str] | None = None,
+        defaults: Mapping[str, Any] | None = None,
         texts: Mapping[str, str] | None = None,
         **others: Any,
     ) -> None:
@@ -65,7 +66,8 @@ class TakesOptions:
                 option that has another name here is written "name=option".
             required: Options that have a default in the engine, but must be given here.
             keywords: Options that are given by name; None: all others.
-            types: Types of options that may be given in more ways than the engine takes them.
+            types: Types of options that may be given in other ways than the engine takes them.
+            defaults: Defaults that differ from the engine's.
             texts: What own parameters are that the engine does not declare.
             others: For the bases that come next.
         """
@@ -90,7 +92,7 @@ class TakesOptions:
                     text.append(f"    {name}: {own_texts[name]}")
                     continue
                 entry = declared[option]
-                default = entry["default"]
+                default = (defaults or {}).get(name, entry["default"])
                 if entry["required"] or option in required:
                     default = inspect.Parameter.empty
                 type_name = (types or {}).get(name) or _annotation(entry["type"])

@@ -13,7 +13,6 @@ from easydata.execution.collate import Batch, PadSpec, pad_specs
 from easydata.execution.sharding import DevicePrefetch, preshard_batch
 from easydata.execution.writers import as_source
 from easydata.sources.schedule_ramps import tell_blurred
-from easydata.sources.tokenized import tokenizers_of
 from easydata.tokenizers.template_date import checked_date
 
 if TYPE_CHECKING:
@@ -56,10 +55,11 @@ class AsyncDataLoader(
         "source": "Where rows come from.",
         "sharding_map": "{column: jax sharding}, or one sharding for all columns: where arrays are "
         "put; None: they stay arrays of numpy.",
-        "padding": "{column: PadSpec}; other columns of lists are padded at the right to the "
-        "longest row: input_ids with the tokenizer's pad id (0 where there is none), labels with "
-        "-100, others with 0. A column that the stream does not have is an error, which comes with "
-        "the first batch; whole rows of JSON have no known columns, and may be without it.",
+        "padding": "{column: PadSpec}; other columns of lists are padded to the longest row: "
+        "tokens with the tokenizer's pad token (else its EOS, else 0), labels with -100, others "
+        "with 0; the prompts of GRPO and PPO at the left, all else at the right. A column that the "
+        "stream does not have is an error, which comes with the first batch; whole rows of JSON "
+        "have no known columns, and may be without it.",
     },
 ):
     """Hands out a source in batches: `{column: numpy array [batch, ...]}`.
@@ -103,7 +103,6 @@ class AsyncDataLoader(
             _native.LoadOptions(**self._options),
             self._padding,
             self._columns_may_miss,
-            _pad_token_id(source),
         )
         self._device_prefetch = (
             DevicePrefetch(self._native, self._sharding_map)
@@ -367,9 +366,3 @@ class OneOfLoaders(AsyncDataLoader):
     """A loader of several that are given the same options, `padding` and `sharding_map` too."""
 
     _columns_may_miss = True
-
-
-def _pad_token_id(source: ShardedDataSource[Any]) -> int | None:
-    """The pad id of the tokenizer that the tokens come from, where it is known."""
-    known = (getattr(tokenizer, "pad_token_id", None) for tokenizer in tokenizers_of(source))
-    return next((pad for pad in known if isinstance(pad, int)), None)

@@ -21,18 +21,19 @@ class PadSpec:
     """How the rows of a column are brought to one length.
 
     Attributes:
-        value: What is put in.
-        side: Where: "right" (after the values) or "left".
+        value: What is put in; None: what the column gets without a PadSpec (see
+            `AsyncDataLoader`).
+        side: Where: "right" (after the values) or "left"; None: where it is without a PadSpec.
         length: Values a row; None: as many as the longest row of the batch has. Of several lengths
             the least that the longest row fits into: so many shapes, and no more, come out.
     """
 
-    value: float = 0
-    side: Literal["left", "right"] = "right"
+    value: float | None = None
+    side: Literal["left", "right"] | None = None
     length: int | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        if self.side not in ("left", "right"):
+        if self.side not in ("left", "right", None):
             raise ValueError(f'side must be "left" or "right", not {self.side!r}')
         several = isinstance(self.length, Sequence) and not isinstance(self.length, str)
         lengths = list(self.length) if isinstance(self.length, Sequence) else [self.length]

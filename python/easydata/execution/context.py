@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from easydata import _native
-from easydata.core.config import PipelineConfig
+from easydata.core.config import PipelineConfig, TokenizerConfig
 from easydata.execution.mixture import Mixture
 from easydata.execution.progress import Progress
 from easydata.execution.writers import WriteStats
@@ -53,13 +53,20 @@ class PipelineContext:
     unread: dict[str, list[str]] = field(default_factory=dict, repr=False, compare=False)
     _tokenizers: dict[Any, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
 
-    def get_tokenizer(self, name: Any, view: View = "json") -> Tokenizer:
-        """The tokenizer of that name, path or object; made once for each view."""
-        key = (name if isinstance(name, str) else id(name), view)
+    def get_tokenizer(
+        self, name: Any, view: View = "json", split_special_tokens: bool | None = None
+    ) -> Tokenizer:
+        """The tokenizer of that name, path or object; made once for each way of reading."""
+        key = (name if isinstance(name, str) else id(name), view, split_special_tokens)
         if key not in self._tokenizers:
-            made = name if isinstance(name, Tokenizer) else Tokenizer(name, view)
+            plain = isinstance(name, Tokenizer) and split_special_tokens is None
+            made = name if plain else Tokenizer(name, view, split_special_tokens)
             self._tokenizers[key] = made
         return self._tokenizers[key]
+
+    def tokenizer_of(self, config: TokenizerConfig) -> Tokenizer:
+        """The tokenizer that a config names."""
+        return self.get_tokenizer(config.name_or_path, config.view, config.split_special_tokens)
 
     @property
     def cache_manager(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Callable
@@ -10,10 +11,10 @@ from typing import Any
 from easydata import _native
 from easydata.core.config import DatasetConfig, PipelineConfig, SourceStageConfig
 from easydata.core.config_class import is_set
-from easydata.sources.create import names_data
+from easydata.sources.create import columns_of_files, names_data
 from easydata.sources.data_files import list_data_files
 
-_VERSION = 1
+_VERSION = 2
 
 
 def storage_options_of(dataset: DatasetConfig, stage: SourceStageConfig) -> dict[str, Any] | None:
@@ -40,15 +41,46 @@ def freeze_listings(
             continue
         options = storage_options_of(dataset, config.source)
         if frozen is None:
-            listings[name] = list_data_files(data, options)
+            keeps = dataset.on_missing != "raise"
+            listings[name] = list_data_files(data, options, keeps_missing=keeps)
             continue
         if name not in frozen:
             raise ValueError(f"listing: it has no dataset {name!r}; freeze the same config")
+        found = frozen[name]
         items = [data] if isinstance(data, (str, os.PathLike)) else list(data)
         names = [os.fspath(item) for item in items]
-        listings[name] = _native.FileListing.from_json(json.dumps(frozen[name]), names, options)
-    made = {name: json.loads(listing.to_json()) for name, listing in listings.items()}
+        listings[name] = _native.FileListing.from_json(
+            json.dumps(found["files"]), names, options
+        ).with_columns([(base64.b64decode(schema), n) for schema, n in found["columns"]])
+    if text is not None:
+        return listings, text
+    made = {}
+    for dataset in config.datasets:
+        if (listing := listings.get(name := str(dataset.name))) is None:
+            continue
+        columns = _columns_of_files(dataset, config, listing)
+        listings[name] = listing.with_columns(columns)
+        shown = [(base64.b64encode(schema).decode(), n) for schema, n in columns]
+        made[name] = {"files": json.loads(listing.to_json()), "columns": shown}
     return listings, json.dumps({"version": _VERSION, "datasets": made})
+
+
+def _columns_of_files(
+    dataset: DatasetConfig, config: PipelineConfig, listing: _native.FileListing
+) -> list[tuple[bytes, int]]:
+    """What all processes need to know of the files' columns: of rows that are read as a whole."""
+    reads_some = dataset.columns is not None or (
+        dataset.format_callback is None
+        and (dataset.transform is not None or _is_tokenized(dataset, config))
+    )
+    if reads_some:
+        return []
+    return columns_of_files(dataset, listing)
+
+
+def _is_tokenized(dataset: DatasetConfig, config: PipelineConfig) -> bool:
+    stage = config.tokenize
+    return any((dataset.tokenizer, config.default_tokenizer, stage and stage.default_tokenizer))
 
 
 def _read(text: str) -> dict[str, Any]:
@@ -59,6 +91,10 @@ def _read(text: str) -> dict[str, Any]:
         raise ValueError("listing: it is no text that freeze() made") from None
     if version != _VERSION or not isinstance(datasets, dict):
         raise ValueError(f"listing: it has version {version!r}, not {_VERSION}")
+    if not all(
+        isinstance(each, dict) and {"files", "columns"} <= set(each) for each in datasets.values()
+    ):
+        raise ValueError("listing: it is no text that freeze() made")
     return datasets
 
 

@@ -36,6 +36,7 @@ from easydata.execution.writers import (
 )
 from easydata.sources.create import dataset_rows, formatted, rows_path_of, transform_of
 from easydata.sources.known_fields import absent_fields, require_fields
+from easydata.sources.of_tokenizer import OfTokenizerSource
 from easydata.sources.packed import PackedShardedSource
 from easydata.sources.schedule_ramps import tell_blurred
 from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
@@ -50,9 +51,8 @@ __all__ = ["LoadStage", "MixStage", "PackStage", "SaveStage", "SourceStage", "To
 
 _log = logging.getLogger("easydata")
 
-# What a mixture is called, and the manual's EOS for tokens that no tokenizer is known of.
+# What a mixture is called.
 MIXED = "mixed"
-DEFAULT_EOS = 2
 
 
 class SourceStage(BaseStage):
@@ -83,9 +83,7 @@ def dataset_transform(dataset: DatasetConfig, context: PipelineContext) -> Any:
     config = merge_tokenizer_config(
         dataset, context.config.default_tokenizer, context.config.tokenize
     )
-    made = transform_of(
-        dataset, config, lambda named: context.get_tokenizer(named.name_or_path, named.view)
-    )
+    made = transform_of(dataset, config, context.tokenizer_of)
     if gives_examples(made):
         context.tokenized[str(dataset.name)] = made.tokenizer
     return made
@@ -157,7 +155,7 @@ class TokenizeStage(BaseStage):
             option = f"additional_fields of dataset {dataset.name!r}"
             require_fields(source, dataset.additional_fields, option)
         kept = [field for field in dataset.additional_fields or () if field not in removed]
-        tokenizer = context.get_tokenizer(config.name_or_path, config.view)
+        tokenizer = context.tokenizer_of(config)
         own = self._get_dataset_config(name, context)
         for tokenized in [own] if own else context.config.datasets:
             context.tokenized[str(tokenized.name)] = tokenizer
@@ -273,50 +271,49 @@ class PackStage(BaseStage):
         """Puts a packer downstream of each source."""
         options = options_of(self._config, "PackedOptions", shuffle="shuffle_packed")
         options["seed"] = context.seed
+        if not is_set(self._config, "pad_token_id"):
+            options["pad_token_id"] = None  # it reads as the manual's 0
         packed: Sources = {}
         for name, source in data.items():
-            options["eos_token_id"] = self._eos(name, context)
+            if self._config.eos_token_id is None:
+                source = self._of_tokenizers(name, source, context)
             packed[name] = PackedShardedSource(source, **options)
         return packed
 
-    def _eos(self, name: str, context: PipelineContext) -> int:
-        """The token that closes documents: the option's, the tokenizer's, or the manual's 2."""
-        if self._config.eos_token_id is not None:
-            return self._config.eos_token_id
-        own = self._get_dataset_config(name, context)
-        found: dict[int, str] = {}
-        for dataset in [own] if own else context.config.datasets:
-            tokenizer = _tokenizer_of(dataset, context)
-            if tokenizer is None:
-                continue
-            if tokenizer.eos_token_id is None:
-                raise ValueError(
-                    f"the tokenizer of dataset {dataset.name!r} names no EOS token; set "
-                    f"pack.eos_token_id; the tokenizer is {tokenizer.name!r}"
-                )
-            found.setdefault(tokenizer.eos_token_id, str(dataset.name))
-        if len(found) == 1:
-            return next(iter(found))
-        # The manual's default; a person who trains on several vocabularies had better choose.
-        _log.warning(
-            "pack.eos_token_id is not set and the tokenizers of %r give %s: "
-            "documents are closed by token %d",
-            name,
-            f"{len(found)} different ones" if found else "none",
-            DEFAULT_EOS,
+    def _of_tokenizers(
+        self, name: str, source: ShardedDataSource[Any], context: PipelineContext
+    ) -> ShardedDataSource[Any]:
+        """The source, whose tokens are of the tokenizers that datasets name, where they come so."""
+        mixture = context.mixtures.get(name)
+        if mixture is None or mixture.mixed is not source:
+            return self._of_tokenizer(name, source, context)
+        inputs = {
+            key: self._of_tokenizer(key, item, context) for key, item in mixture.inputs.items()
+        }
+        if all(made is mixture.inputs[key] for key, made in inputs.items()):
+            return source
+        return mixture.rebuild(inputs)
+
+    def _of_tokenizer(
+        self, name: str, source: ShardedDataSource[Any], context: PipelineContext
+    ) -> ShardedDataSource[Any]:
+        dataset = self._get_dataset_config(name, context)
+        if dataset is None or name in context.tokenized:
+            return source
+        tokenizer = _tokenizer_of(dataset, context)
+        return (
+            source
+            if tokenizer is None
+            else OfTokenizerSource(source, tokenizer, f"dataset {name!r}")
         )
-        return DEFAULT_EOS
 
 
 def _tokenizer_of(dataset: DatasetConfig, context: PipelineContext) -> Tokenizer | None:
-    """The tokenizer that a dataset's tokens are of: of who made them, else the config's."""
-    known = context.tokenized.get(str(dataset.name))
-    if known is not None:
-        return known
+    """The tokenizer that the config names for a dataset's tokens."""
     config = merge_tokenizer_config(
         dataset, context.config.default_tokenizer, context.config.tokenize
     )
-    return None if config is None else context.get_tokenizer(config.name_or_path, config.view)
+    return None if config is None else context.tokenizer_of(config)
 
 
 class LoadStage(BaseStage):
@@ -492,6 +489,7 @@ class SaveStage(BaseStage):
         if dataset is not None:
             options["format"] = dataset.save_format or config.format
             options["num_shards"] = dataset.num_shards or config.num_shards
+            options["shard_column"] = dataset.shard_column or config.shard_column
         return create_writer(path, columns=config.columns, **options)
 
 

@@ -67,7 +67,7 @@ def verify(
 ) -> VerifyReport:
     """Reads files of training data whole and says which are damaged.
 
-    Of an output of EasyData it checks what `_metadata.json` says: that each shard is there with the
+    Of an output of EasyData it checks what `.metadata.json` says: that each shard is there with the
     size and the hash that it was written with, its columns, rows and tokens, and that no other data
     lies beside them. Other files must be readable and have the columns of the first one in their
     folder. Ids in `input_ids` must be from 0 to below the end of the vocabulary.

@@ -57,6 +57,7 @@ class WriteStats:
             "rows_in_pass", "rows_left"}}}`: the source that ended it, and of each source the rows
             taken, the passes completed, the rows of one pass and those of it that were not taken
             (None: not known without reading them); else None.
+        nulls: Numbers that JSON does not have (NaN, the infinities), written as null, by column.
     """
 
     num_examples: int = 0
@@ -68,13 +69,22 @@ class WriteStats:
     dropped_at: dict[str, list[str]] = field(default_factory=dict)
     kept_shards: int = 0
     mix_end: dict[str, Any] | None = None
+    nulls: dict[str, int] = field(default_factory=dict)
 
 
 class DatasetWriter(
     DatasetWriterSignature,
     options="WriteOptions",
     positional=("output_path", "max_shard_size", "num_shards", "compression", "overwrite"),
-    keywords=("num_threads", "max_shard_rows", "shard_prefix", "encode", "writer_options"),
+    keywords=(
+        "num_threads",
+        "max_shard_rows",
+        "shard_column",
+        "shard_prefix",
+        "encode",
+        "writer_options",
+        "column_types",
+    ),
     types={"max_shard_size": "str | int", "compression": "str | None"},
     texts={
         "output_path": "A folder, made where it does not exist, or a prefix of an object store "
@@ -88,7 +98,7 @@ class DatasetWriter(
         "up to ten times a second.",
     },
 ):
-    """Writes a source into a folder of shards, and `_metadata.json` when all of it is there.
+    """Writes a source into a folder of shards, and `.metadata.json` when all of it is there.
 
     A shard gets its name when it is complete and on the disk. A job that was interrupted and is run
     again keeps the shards that it had finished and that are still as they were, says so, and writes
@@ -215,6 +225,8 @@ class WriteJob:
         """
         written = self._native.run(keep_finished, self.progress, notice or self.log)
         shards = written["shards"]
+        if written["nulls"]:
+            _log.warning("%s: %s", self.path, nulls_text(written["nulls"]))
         return WriteStats(
             num_examples=written["rows"],
             num_shards=len(shards),
@@ -225,6 +237,7 @@ class WriteJob:
             dropped_at=written["dropped_at"],
             kept_shards=written["kept_shards"],
             mix_end=written["mix_end"],
+            nulls=written["nulls"],
         )
 
     def run_alone(self) -> WriteStats:
@@ -253,6 +266,12 @@ class WriteJob:
     def log(self, text: str) -> None:
         """Logs what there is to tell of an earlier run."""
         _log.info("%s: %s", self.path, text)
+
+
+def nulls_text(nulls: Mapping[str, int]) -> str:
+    """How many numbers became null, and where."""
+    columns = ", ".join(f"{column!r}: {count:,}" for column, count in sorted(nulls.items()))
+    return f"JSON has no NaN and no Infinity: null stands in their place ({columns})"
 
 
 def kept_text(shards: int) -> str:

@@ -14,6 +14,24 @@ from easydata.sources.data_files import DataFiles, list_data_files
 from easydata.sources.files import FileSource
 
 
+def records_of(files: _native.FileListing) -> Any:
+    """What the records of files are, by the metadata of our outputs; else text.
+
+    Raises:
+        ValueError: Two files differ.
+    """
+    found: dict[str, str] = {}
+    for uri, output in zip(files.uris, _native.recorded_outputs(files), strict=True):
+        found.setdefault("text" if output is None else output.get("records", "text"), uri)
+    if len(found) > 1:
+        (one, first), (other, second), *_ = found.items()
+        raise ValueError(
+            f"the records of {first} are {one}, those of {second} are {other}; read them as two "
+            "datasets, or say by decode what they are"
+        )
+    return next(iter(found), "text")
+
+
 class ArrayRecordShardedSource(FileSource):
     """One row a record. Each byte that is read is checked by its hash; a record is found at once.
 
@@ -22,13 +40,16 @@ class ArrayRecordShardedSource(FileSource):
         storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
         column: Name of the one field; None: "text", "input_ids" or "record", by `decode`.
         decode: What records are: "text" (UTF-8), "int32" (tokens, little-endian), "bytes", or
-            "json" (an object each, whose fields are the row's).
+            "json" (an object each, whose fields are the row's); None: what the metadata of an
+            output of ours says, and text where there is none.
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource. The records of a damaged chunk
             are bad rows.
         quarantine_path: The JSONL file for rows in quarantine.
         identity: "mtime", "content" or "size"; see FileSource.
         on_missing: "raise", "skip" or "quarantine"; see FileSource.
+        hive_partitioning: Whether rows have the columns that the folders of their file say; see
+            FileSource.
     """
 
     _format = "array_record"
@@ -38,13 +59,14 @@ class ArrayRecordShardedSource(FileSource):
         data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         column: str | None = None,
-        decode: Literal["text", "int32", "bytes", "json"] = "text",
+        decode: Literal["text", "int32", "bytes", "json"] | None = None,
         *,
         name: str = "",
         on_error: OnError = "raise",
         quarantine_path: str | os.PathLike[str] | None = None,
         identity: Identity = "mtime",
         on_missing: OnError = "raise",
+        hive_partitioning: bool = False,
     ) -> None:
         super().__init__(
             data_files,
@@ -54,15 +76,16 @@ class ArrayRecordShardedSource(FileSource):
             quarantine_path=quarantine_path,
             identity=identity,
             on_missing=on_missing,
+            hive_partitioning=hive_partitioning,
         )
         self._column = column
-        self._decode = decode
+        self._decode = decode or records_of(self._listing)
 
     @classmethod
     def _of_config(
         cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
     ) -> FileSource:
-        decode = config.decode or "text"
+        decode = config.decode or records_of(files)
         column = config.content_field if decode == "text" else None
         return cls(files, column=column, decode=decode, **options)
 

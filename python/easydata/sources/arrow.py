@@ -15,6 +15,11 @@ class ArrowShardedSource(FileSource):
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.
         identity: "mtime", "content" or "size"; see FileSource.
+        on_missing: "raise", "skip" or "quarantine"; see FileSource.
+        hive_partitioning: Whether rows have the columns that the folders of their file say; see
+            FileSource.
+        zstd_max_window: The largest window of a zstd file that is decompressed, as bytes or "2GB";
+            None: 128 MB. See DatasetConfig.
     """
 
     _format = "arrow"

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from easydata import _native
+from easydata.core.signatures import CompositeShardedSourceSignature
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
 
+_log = logging.getLogger("easydata")
 
-class CompositeShardedSource(PlannedSource[Any]):
+
+class CompositeShardedSource(
+    CompositeShardedSourceSignature,
+    PlannedSource[Any],
+    options="VocabularyOptions",
+    positional=("sources",),
+    texts={"sources": "The sources, in reading order."},
+):
     """The shards of several sources, one source after the other.
 
     A shard keeps its name where no other has the same; else it is called after its source's index:
@@ -19,14 +29,12 @@ class CompositeShardedSource(PlannedSource[Any]):
     Columns that all sources have, in whatever order, get types that hold the values of all.
     Sources whose columns differ otherwise give rows without types, as JSON files do, each with the
     columns of its source.
-
-    Args:
-        sources: The sources, in reading order.
     """
 
-    def __init__(self, sources: Sequence[ShardedDataSource[Any]]) -> None:
+    def _take(self, sources: Sequence[ShardedDataSource[Any]], *, options: dict[str, Any]) -> None:
         if not sources:
             raise ValueError("a composite needs at least one source")
+        self._given = options
         self._inputs = tuple(sources)
         # The names are asked for once: they are the shards' identity.
         given = [list(source.shard_names) for source in self._inputs]
@@ -93,4 +101,6 @@ class CompositeShardedSource(PlannedSource[Any]):
             [source._plan for source in self._inputs],
             shards=[(name, index, own) for name, (index, own) in self._shards.items()],
             rows=self._rows_plan(),
+            notice=_log.warning,
+            **self._given,
         )

@@ -19,6 +19,7 @@ from easydata.core.config import (
 from easydata.core.config_class import imported
 from easydata.core.idle_options import refuse_idle_options
 from easydata.core.sizes import parse_size
+from easydata.core.takes_options import declared_options
 from easydata.sources.array_record import ArrayRecordShardedSource
 from easydata.sources.arrow import ArrowShardedSource
 from easydata.sources.csv import CsvShardedSource
@@ -33,7 +34,7 @@ from easydata.sources.sharded_source import ShardedDataSource, TransformedSharde
 from easydata.sources.text import TextShardedSource
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import MapTransform
-from easydata.transforms.fields import RenameFields
+from easydata.transforms.fields import CastFields, RenameFields
 from easydata.transforms.tokenize_row import TokenizerManager
 from easydata.transforms.trainer_examples import gives_examples, named_transform
 
@@ -85,6 +86,11 @@ def dataset_rows(
     source = _unlimited(config, listing)
     if config.name and source is not config.data_files:
         source._dataset_name = config.name
+    if config.column_types:
+        # Types that files of columns have in common are found as they are read.
+        if isinstance(source, FileSource) and source is not config.data_files:
+            source._column_types = dict(config.column_types)
+        source = source.transform(CastFields(config.column_types).claiming())
     if config.columns is not None:
         require_fields(source, config.columns, f"columns of dataset {config.name!r}")
         if not isinstance(source, ParquetShardedSource):  # which reads no others
@@ -181,17 +187,54 @@ def _unlimited(
     if not names_data(data):
         _refuse_decode(config, "the data are in memory")
         if isinstance(data, ShardedDataSource):
+            _refuse_file_options(config)
             return data
         return wrap_hf_dataset(data, config.name)
-    files = list_data_files(data, config.storage_options) if listing is None else listing
+    files = listing
+    if files is None:
+        keeps = config.on_missing != "raise"
+        files = list_data_files(data, config.storage_options, keeps_missing=keeps)
     if kind is None:
         kind = _format_of(files.uris, data)
     return _of_format(kind, files, config)
 
 
+def columns_of_files(
+    config: DatasetConfig, listing: _native.FileListing
+) -> list[tuple[bytes, int]]:
+    """The columns of the files of a data set (FileListing.with_columns), each looked at once."""
+    source = _unlimited(config, listing)
+    return source._source.columns_of_files() if isinstance(source, FileSource) else []
+
+
 def _refuse_decode(config: DatasetConfig, why: str) -> None:
     if config.decode is not None:
         raise ValueError(f"decode: says what records of ArrayRecord files are; {why}; leave it out")
+
+
+def _refuse_file_options(config: DatasetConfig) -> None:
+    """Raises ConfigError for options of how files are read, which a made source has its own of."""
+    defaults = {option.name: option.default for option in dataclasses.fields(config)}
+    given = [
+        name
+        for name in (
+            *declared_options("CsvOptions"),
+            "sample_by",
+            "field",
+            "zstd_max_window",
+            "hive_partitioning",
+        )
+        if getattr(config, name) != defaults[name]
+    ]
+    if given:
+        raise ConfigError(
+            f"dataset {config.name!r}",
+            [
+                f"{name} says how files are read, and data_files is a source that was made "
+                "already; give it to that"
+                for name in given
+            ],
+        )
 
 
 def names_data(data: Any) -> bool:
@@ -246,6 +289,9 @@ def _of_format(
         "on_missing": config.on_missing,
         "quarantine_path": config.quarantine_path,
         "identity": config.identity,
+        "hive_partitioning": config.hive_partitioning,
     }
+    if "zstd_max_window" in found.options:
+        options["zstd_max_window"] = config.zstd_max_window
     reader = _CLASSES.get(found.kind, FormatSource)
     return reader._of_config(files, found.name, config, options)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from easydata import _native
 from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
+from easydata.core.config_class import options_of
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource, Row
 
@@ -23,15 +24,30 @@ class CsvShardedSource(FileSource):
     Quotes are read as with `strict=True`: text behind the one that closes a field makes a bad row,
     one that nothing closes is an error of the file. So is a header that has a name twice.
 
+    The options have pandas' names where they mean what pandas does. `column_names` is what pyarrow
+    and `datasets` call pandas' `names`; `comment` leaves whole lines out, as polars does.
+
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
         storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
-        delimiter: The one character between fields.
+        delimiter: The one character between fields; a tab may be written as a backslash and t.
+        quotechar: The one character around fields that hold delimiters or line ends. "": nothing is
+            quoted, and quotes are text (`csv.QUOTE_NONE`).
+        encoding: How text is encoded, by a name that Python has for it: "latin-1", "cp1252",
+            "utf-16", ... A record that cannot be decoded is a row with an error.
+        header: Whether the first record names the columns; None: unless `column_names` does. Where
+            both do, those of `column_names` are taken.
+        column_names: Names of the columns, in their order in the files.
+        comment: Lines that begin with this text are left out; within a line it is text.
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.
         identity: "mtime", "content" or "size"; see FileSource.
         on_missing: "raise", "skip" or "quarantine"; see FileSource.
+        hive_partitioning: Whether rows have the columns that the folders of their file say; see
+            FileSource.
+        zstd_max_window: The largest window of a zstd file that is decompressed, as bytes or "2GB";
+            None: 128 MB. See DatasetConfig.
     """
 
     _format = "csv"
@@ -42,11 +58,18 @@ class CsvShardedSource(FileSource):
         storage_options: Mapping[str, Any] | None = None,
         delimiter: str = ",",
         *,
+        quotechar: str = '"',
+        encoding: str = "utf-8",
+        header: bool | None = None,
+        column_names: Sequence[str] | None = None,
+        comment: str | None = None,
         name: str = "",
         on_error: OnError = "raise",
         quarantine_path: str | os.PathLike[str] | None = None,
         identity: Identity = "mtime",
         on_missing: OnError = "raise",
+        hive_partitioning: bool = False,
+        zstd_max_window: str | int | None = None,
     ) -> None:
         super().__init__(
             data_files,
@@ -56,26 +79,44 @@ class CsvShardedSource(FileSource):
             quarantine_path=quarantine_path,
             identity=identity,
             on_missing=on_missing,
+            hive_partitioning=hive_partitioning,
+            zstd_max_window=zstd_max_window,
         )
-        self._delimiter = delimiter
+        self._dialect = {
+            "delimiter": delimiter,
+            "quotechar": quotechar,
+            "encoding": encoding,
+            "header": header,
+            "column_names": None if column_names is None else list(column_names),
+            "comment": comment,
+        }
         self._made_for_rows: _native.Source | None = None
 
     @classmethod
     def _of_config(
         cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
     ) -> FileSource:
-        return cls(files, delimiter="\t" if kind == "tsv" else ",", **options)
+        dialect = options_of(config, "CsvOptions")
+        if dialect["delimiter"] is None:
+            dialect["delimiter"] = "\t" if kind == "tsv" else ","
+        return cls(files, **dialect, **options)
 
     def _format_options(self) -> dict[str, object]:
-        return {"delimiter": self._delimiter}
+        return {name: value for name, value in self._dialect.items() if value is not None}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_made_for_rows": None}
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Row]:
         """The rows of a file from row `row` on; records are counted from the file's start."""
+        return _native.iterate_rows(self._plan_of_rows().stream(None, [shard_name], row))
+
+    def __iter__(self) -> Iterator[Row]:
+        return _native.iterate_rows(self._plan_of_rows().stream())
+
+    def _plan_of_rows(self) -> _native.Plan:
+        """The plan of rows that hold what has no column, too."""
         if self._made_for_rows is None:
             options = {**self._format_options(), "keep_rest": True}
-            self._made_for_rows = _native.make_source(self._identified(), self._format, options)
-        plan = self._plan_of(self._made_for_rows)
-        return _native.iterate_rows(plan.stream(None, [shard_name], row))
+            self._made_for_rows = self._make(options)
+        return self._plan_of(self._made_for_rows)

@@ -21,7 +21,7 @@ def expand_data_files(
     """The files that paths, patterns and folders stand for, sorted and distinct.
 
     A folder stands for all files below it whose names tell a known format (.parquet .pq .jsonl
-    .ndjson .json .arrow .ipc .feather .csv .tsv .txt, each also with .gz .zst .bz2 .lz4). In a
+    .ndjson .json .arrow .ipc .feather .csv .tsv .txt, each also with .gz .zst .bz2 .lz4 .xz). In a
     pattern `**` matches any number of folders.
 
     Patterns and folders leave out names that start with `_` or `.`, and `metadata.json`. Beside
@@ -44,16 +44,20 @@ def expand_data_files(
 
 
 def list_data_files(
-    data_files: DataFiles, storage_options: Mapping[str, Any] | None = None
+    data_files: DataFiles,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    keeps_missing: bool = False,
 ) -> _native.FileListing:
     """The files of `expand_data_files`, each with its size and the time of its last change.
 
     This is the one look that a job takes at where its data is: what is made of the listing reads
-    these files, and refuses others under their names.
+    these files, and refuses others under their names. `keeps_missing`: a file that is named and is
+    not there is listed all the same, unless none is there; it is found lost when its turn comes.
     """
     items = [data_files] if isinstance(data_files, (str, os.PathLike)) else list(data_files)
     names = [os.fspath(item) for item in items]
-    listing, left_out = _native.list_data_files(names, storage_options)
+    listing, left_out = _native.list_data_files(names, storage_options, keeps_missing)
     if new := [path for path in left_out if path not in _told]:
         _told.update(new)
         shown = ", ".join(new[:8]) + (f" and {len(new) - 8} more" if len(new) > 8 else "")

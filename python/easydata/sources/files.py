@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any, TypeAlias
 from easydata import _native
 from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
+from easydata.core.sizes import parse_size
 from easydata.sources.data_files import DataFiles, list_data_files
 from easydata.sources.sharded_source import PlannedSource, ShardInfo
 
@@ -29,10 +29,11 @@ class FileSource(PlannedSource[Row]):
         on_error: What becomes of rows that cannot be read: "raise" ends with an error, "skip"
             leaves them out, counted and logged, "quarantine" also adds them to `quarantine_path`.
         quarantine_path: The JSONL file for rows in quarantine.
-        on_missing: What becomes of files that cannot be opened or read to their end, after all
-            attempts, or that were exchanged: "raise" ends with an error, "skip" leaves out what is
-            left of them, counted and logged, "quarantine" also lists them in a file beside
-            `quarantine_path` (bad.jsonl: bad.shards.jsonl).
+        on_missing: What becomes of files that are named and not there, cannot be opened or read to
+            their end, after all attempts, are damaged or of another kind, or were exchanged:
+            "raise" ends with an error, "skip" leaves out what is left of them, counted and logged,
+            "quarantine" also lists them in a file beside `quarantine_path` (bad.jsonl:
+            bad.shards.jsonl).
         identity: What tells a file from another one under its name. Files are listed once, when the
             source is made. One that is another by then, when its turn comes, is an
             OSError that names it, and a saved state of other files is a ValueError. "mtime": the
@@ -40,6 +41,13 @@ class FileSource(PlannedSource[Row]):
             with it (`cp -p`, `rsync -t`). "content": the size and a hash of all bytes, for which
             every file is read once more, when the source is first used. "size": the size alone;
             what a saved state knows besides is not looked at.
+        hive_partitioning: Whether rows have the columns that the folders of their file say, as
+            Hive, Spark and pyarrow write them: lang=en/year=2024/x.parquet. Every folder counts
+            that is in the path as it is named here. A column has whole numbers where all of its
+            values are, else text (None for __HIVE_DEFAULT_PARTITION__), and stands in the place of
+            one of that name in the file.
+        zstd_max_window: The largest window of a file compressed by zstd, which takes as much memory
+            while it is read: bytes, or "2GB"; None: 128 MB. For formats that may be compressed.
     """
 
     _format = ""
@@ -55,11 +63,15 @@ class FileSource(PlannedSource[Row]):
         quarantine_path: str | os.PathLike[str] | None = None,
         identity: Identity = "mtime",
         on_missing: OnError = "raise",
+        hive_partitioning: bool = False,
+        zstd_max_window: str | int | None = None,
     ) -> None:
         _native.check_on_error(on_error, quarantine_path is not None, on_missing)
         _native.check_identity(identity)
         if not isinstance(data_files, _native.FileListing):
-            data_files = list_data_files(data_files, storage_options)
+            data_files = list_data_files(
+                data_files, storage_options, keeps_missing=on_missing != "raise"
+            )
             if storage_options and not any("://" in uri for uri in data_files.uris):
                 raise ValueError(
                     "storage_options: say how object stores and web servers are reached, and all "
@@ -74,6 +86,8 @@ class FileSource(PlannedSource[Row]):
         self._on_missing = on_missing
         self._quarantine_path = _native.user_path(os.fspath(quarantine_path or ""))
         self._identity: Identity = identity
+        self._hive_partitioning = hive_partitioning
+        self._zstd_max_window = _window(zstd_max_window)
         self._made: _native.Source | None = None
 
     @classmethod
@@ -87,12 +101,6 @@ class FileSource(PlannedSource[Row]):
         """The options that the format itself has (src/easydata/source/data_format.h)."""
         return {}
 
-    @property
-    def _one_schema(self) -> bool:
-        """Whether all shards give columns of one schema, so that one stream may read them all."""
-        found = _native.find_format(self._format)
-        return found is not None and found.has_one_schema
-
     def _identified(self) -> _native.FileListing:
         """The listing with the identities that were asked for; hashing is done once."""
         self._listing = self._listing.with_identity(self._identity)
@@ -101,10 +109,15 @@ class FileSource(PlannedSource[Row]):
     @property
     def _source(self) -> _native.Source:
         if self._made is None:
-            self._made = _native.make_source(
-                self._identified(), self._format, self._format_options()
-            )
+            self._made = self._make(self._format_options())
         return self._made
+
+    def _make(self, options: dict[str, object]) -> _native.Source:
+        if self._zstd_max_window is not None:
+            options = {**options, "zstd_max_window": self._zstd_max_window}
+        if self._hive_partitioning:
+            options = {**options, "hive_partitioning": True}
+        return _native.make_source(self._identified(), self._format, options)
 
     def __getstate__(self) -> dict[str, Any]:
         # What the engine remembers of the files is found again by whoever gets the copy.
@@ -136,9 +149,6 @@ class FileSource(PlannedSource[Row]):
         return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
 
     def __iter__(self) -> Iterator[Row]:
-        if not self._one_schema:
-            return itertools.chain.from_iterable(map(self.open_shard, self._files))
-
         return _native.iterate_rows(self._stream())
 
     def _index(self, shard_name: str) -> int:
@@ -167,13 +177,16 @@ class FileSource(PlannedSource[Row]):
     def _count(self, index: int) -> int:
         try:
             return self._source.count_rows(index)
-        except OSError:
+        except (OSError, ValueError):
             if self._on_missing == "raise":
                 raise
             return 0
 
     # The columns that the source was made to read; all where it is None.
     _columns: Sequence[str] | None = None
+
+    # Types of columns, for files that do not agree on them (DatasetConfig.column_types).
+    _column_types: Mapping[str, str] | None = None
 
     def _make_plan(self) -> _native.Plan:
         return self._plan_of(self._source)
@@ -187,7 +200,20 @@ class FileSource(PlannedSource[Row]):
             quarantine_path=self._quarantine_path,
             report=None if self._on_error == self._on_missing == "raise" else _logger.warning,
             columns=self._columns,
+            column_types=self._column_types,
         )
+
+
+def _window(size: str | int | None) -> int | None:
+    if size is None:
+        return None
+    try:
+        window = parse_size(size)
+    except ValueError as error:
+        raise ValueError(f"zstd_max_window: {error}") from None
+    if window < 1:
+        raise ValueError(f"zstd_max_window: must be at least 1; it is {size!r}")
+    return window
 
 
 class FormatSource(FileSource):

@@ -53,7 +53,8 @@ def first_fields(
     """
     names = None if steps else source._plan.column_names()
     if names is not None:
-        yield names
+        # Later files may have more columns: they are looked at where the first one lacks some.
+        yield names if set(wanted) <= set(names) else source._plan.field_names()
         return
     missing = set(wanted)
     for row in itertools.islice(first_rows(source, steps), LOOKED_AT):

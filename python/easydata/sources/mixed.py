@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 StopStrategy: TypeAlias = Literal["restart", "first_exhausted", "all_exhausted"]
 
 SOURCE_FIELD = "__source__"
+
+_log = logging.getLogger("easydata")
 
 
 @dataclass
@@ -188,7 +191,8 @@ class MixedShardedSource(
                 yield names[index], row
 
     def _make_plan(self) -> _native.Plan:
-        return _native.mixed_rows([source._plan for source in self._inputs], self._options())
+        plans = [source._plan for source in self._inputs]
+        return _native.mixed_rows(plans, self._options(), _log.warning)
 
 
 _END = object()

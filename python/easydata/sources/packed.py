@@ -13,6 +13,7 @@ from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.mixed import MixedShardedSource, longest_window
 from easydata.sources.sharded_source import ShardedDataSource, WrapperSource
 from easydata.sources.tokenized import tokenizers_of
+from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.packers import _matrix
 
 if TYPE_CHECKING:
@@ -41,14 +42,17 @@ class PackedShardedSource(
         "shuffle_buffer_factor",
         "seed",
     ),
-    required=("seq_length", "eos_token_id"),
+    required=("seq_length",),
+    types={"pad_token_id": "int | None"},
     texts={"source": "Where rows come from."},
 ):
     """The token lists of a source in rows of exactly seq_length tokens.
 
     Rows are dicts of int32 arrays [seq_length]: the tokens, attention_mask (0 on padding),
     position_ids (from 0 in each segment), segment_ids (from 0; padding has the next number) and the
-    token fields. Each document is closed by one EOS token, and none of its tokens is lost.
+    token fields. Each document is closed by one EOS token, and none of its tokens is lost. Ids of
+    EOS and padding that are not named are those of the tokenizer that the tokens are of, which
+    plans and files of tokens know.
 
     "grain_first_fit", "grain_best_fit" and "grain_concat" are as of Grain 0.2.18. Documents without
     tokens are left out there too (Grain gives them a segment number).
@@ -61,12 +65,10 @@ class PackedShardedSource(
         self._given = options
         # The engine judges the options before anything is read; kept as given, they can be pickled.
         native = _native.PackedOptions(**options)
-        limits = [known.id_limit for known in tokenizers_of(self.source)]
-        if limits and native.eos_token_id >= max(limits):
-            raise ValueError(
-                f"eos_token_id: {native.eos_token_id} is no id of the tokenizer: its ids end at "
-                f"{max(limits) - 1}"
-            )
+        # What no file has to be asked for is judged now, the rest with the plan.
+        if native.names_eos:
+            known = [each for each in tokenizers_of(self.source) if isinstance(each, Tokenizer)]
+            native.check_tokens([tokenizer._vocabulary for tokenizer in known])
         self._given["token_fields"] = native.token_fields
 
     @property

@@ -38,6 +38,8 @@ class ParquetShardedSource(FileSource):
         quarantine_path: The JSONL file for rows in quarantine.
         identity: "mtime", "content" or "size"; see FileSource.
         on_missing: "raise", "skip" or "quarantine"; see FileSource.
+        hive_partitioning: Whether rows have the columns that the folders of their file say; see
+            FileSource.
     """
 
     _format = "parquet"
@@ -53,6 +55,7 @@ class ParquetShardedSource(FileSource):
         quarantine_path: str | os.PathLike[str] | None = None,
         identity: Identity = "mtime",
         on_missing: OnError = "raise",
+        hive_partitioning: bool = False,
     ) -> None:
         super().__init__(
             data_files,
@@ -62,6 +65,7 @@ class ParquetShardedSource(FileSource):
             quarantine_path=quarantine_path,
             identity=identity,
             on_missing=on_missing,
+            hive_partitioning=hive_partitioning,
         )
         self._columns = None if columns is None else list(columns)
 

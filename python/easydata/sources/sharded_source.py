@@ -508,7 +508,11 @@ class TransformedShardedSource(WrapperSource[Example]):
         root, steps = self._chain()
         known = [step._plan_step() for step in steps]
         if any(step.gives_columns for step in known) or (
-            all(step.works_on_columns for step in known) and root._plan.column_names() is not None
+            all(step.works_on_columns for step in known)
+            and (
+                all(step.takes_whole_rows for step in known)
+                or root._plan.column_names() is not None
+            )
         ):
             return _native.iterate_rows(self._stream(None, [shard_name]))
         return _rows(steps, root.open_shard(shard_name), shard_name, 0)

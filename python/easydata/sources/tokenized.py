@@ -21,6 +21,7 @@ from easydata.core.config import (
 from easydata.core.config_class import is_set
 from easydata.sources.create import formatted
 from easydata.sources.first_rows import LOOKED_AT, first_rows
+from easydata.sources.recorded_tokens import refusal_of_tokens
 from easydata.sources.sharded_source import (
     ShardedDataSource,
     ShardInfo,
@@ -42,10 +43,15 @@ from easydata.transforms.tokenize_row import (
     _Padding,
     _text_of,
     _tokenize,
-    _tokenizer,
+    tokenizer_as,
 )
 
 _log = logging.getLogger("easydata")
+
+_SPLIT_CHATS = (
+    "chats are tokenized by %s with split_special_tokens=True: the special tokens that the chat "
+    "template prints are read as text, too, as transformers does; leave the option out for chats"
+)
 
 
 class TokenizedShardedSource(WrapperSource[Example]):
@@ -99,12 +105,13 @@ class TokenizedShardedSource(WrapperSource[Example]):
         """
         _native.check_on_error(on_error, quarantine_path is not None)
         self._inputs = (source,)
-        self._tokenizer = _tokenizer(tokenizer)
+        self._tokenizer = tokenizer_as(tokenizer, tokenizer_config)
         self._template_of: Callable[[], Renderer] = functools.partial(
             renderer_of, tokenizer, tokenizer_config.chat_template
         )
         self._date = checked_date(tokenizer_config.template_date)
         self._open_date: str | None = None
+        self._told_of_split = False
         self._config = tokenizer_config
         self._content_field = content_field
         self._additional_fields = list(additional_fields or ())
@@ -180,9 +187,11 @@ class TokenizedShardedSource(WrapperSource[Example]):
 
     def _find_messages(self) -> str | None:
         """The field that holds messages; "" where rows are instructions, None where text is."""
-        empty = None
+        empty, rows, of_tokens = None, 0, 0
         for row in itertools.islice(first_rows(self._source, self._steps), LOOKED_AT):
             fields = [self._content_field] if self._content_field in row else MESSAGE_FIELDS
+            rows += 1
+            of_tokens += self._content_field not in row and "input_ids" in row
             values = {field: decoded(row.get(field)) for field in fields}
             for field, value in values.items():
                 if is_messages(value):
@@ -193,6 +202,8 @@ class TokenizedShardedSource(WrapperSource[Example]):
                 return None
             if not any(row.get(field) is not None for field in fields) and is_instruction(row):
                 return ""
+        if rows and rows == of_tokens:
+            raise refusal_of_tokens(self._source, self._content_field, self._tokenizer)
         return empty
 
     def _template_date(self) -> str | None:
@@ -228,6 +239,7 @@ class TokenizedShardedSource(WrapperSource[Example]):
             add_special_tokens=config.add_special_tokens and messages is None,
             max_length=_max_length(config),
             may_be_whole=not is_limited and self._padding.length == 0,
+            vocabulary=self._tokenizer._vocabulary,
             return_attention_mask=config.return_attention_mask,
             pad_to=self._padding.length,
             pad_token_id=self._padding.token_id,
@@ -246,6 +258,9 @@ class TokenizedShardedSource(WrapperSource[Example]):
             if self._open_date is not None:
                 template = template.dated(self._open_date)
             self._open_date = open_date(template)
+            if self._tokenizer.split_special_tokens and not self._told_of_split:
+                self._told_of_split = True
+                _log.warning(_SPLIT_CHATS, self._tokenizer.name)
             render = _RenderMessages(
                 template,
                 messages,
@@ -294,7 +309,7 @@ def batched_tokenize_iterator(
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
-    made = _tokenizer(tokenizer)
+    made = tokenizer_as(tokenizer, tokenizer_config)
     report = _CutReport(tokenizer_config.max_length, is_set(tokenizer_config, "max_length"))
     rows = source.iter_shards()
     while batch := list(itertools.islice(rows, batch_size)):

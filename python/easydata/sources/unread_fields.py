@@ -116,6 +116,8 @@ def _rows_to_look_at(
     """The rows that are looked at: as many as are at hand at once, and one where none is."""
     if has_schema:
         return itertools.islice(first_rows(source, steps), 1)
+    if not steps and (rows := source._plan.first_rows_of_forms()):
+        return iter(rows)
     peeked = source._plan.peek(LOOKED_AT)
     if peeked is None or not peeked[0]:
         return itertools.islice(first_rows(source, steps), LOOKED_AT if source._at_hand else 1)

@@ -139,7 +139,11 @@ def _of_live(source: Any, view: View) -> TokenizerSource:
         made.chat_templates.update(template)
     made.padding_side = _side(getattr(source, "padding_side", None))
     made.truncation_side = _side(getattr(source, "truncation_side", None))
-    made.split_special_tokens = bool(getattr(backend, "encode_special_tokens", False))
+    # A tokenizer of transformers tells its backend with each call.
+    own = getattr(source, "split_special_tokens", None)
+    if own is None:
+        own = getattr(backend, "encode_special_tokens", False)
+    made.split_special_tokens = bool(own)
     return made
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import pathlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
@@ -52,6 +54,10 @@ class Tokenizer:
         view: "json" runs the file as it is. "transformers" runs what `AutoTokenizer` of the
             installed transformers makes of the folder, which may be another tokenizer: a warning
             says so. A live object is what it is in either view.
+        split_special_tokens: Whether text that spells special tokens is text like any other, as
+            transformers' option of this name says; None: as the source says, live tokenizers and
+            `view="transformers"` that is, else False. Tokens that are added to a text stay what
+            they are.
 
     Raises:
         FileNotFoundError: `source` is a path that does not exist.
@@ -65,13 +71,21 @@ class Tokenizer:
         self,
         source: str | os.PathLike[str] | Tokenizer | Any,
         view: View = "json",
+        split_special_tokens: bool | None = None,
     ) -> None:
         if view not in ("json", "transformers"):
             raise ValueError(f'view must be "json" or "transformers"; got {view!r}')
         if isinstance(source, Tokenizer):
             self.__dict__.update(source.__dict__)
-            return
-        self._made_of = read_source(source, view)
+            if split_special_tokens in (None, self.split_special_tokens):
+                return
+            self.__dict__.pop("_library_object", None)
+        else:
+            self._made_of = read_source(source, view)
+        if split_special_tokens is not None:
+            self._made_of = dataclasses.replace(
+                self._made_of, split_special_tokens=split_special_tokens
+            )
         self._encoder, self._why_not_native = make_encoder(self._made_of)
 
     @property
@@ -123,6 +137,11 @@ class Tokenizer:
     def truncation_side(self) -> Side:
         """Which end of a text `max_length` cuts off, as the configuration says; else "right"."""
         return self._made_of.truncation_side
+
+    @property
+    def split_special_tokens(self) -> bool:
+        """Whether text that spells special tokens is text like any other."""
+        return self._made_of.split_special_tokens
 
     @property
     def chat_template(self) -> str | None:
@@ -178,6 +197,22 @@ class Tokenizer:
     def unk_token_id(self) -> int | None:
         """Id of `unk_token`."""
         return self._role_id("unk_token")
+
+    @property
+    def _vocabulary(self) -> _native.Vocabulary:
+        """What plans and files keep of it: what its ids mean."""
+        made: _native.Vocabulary | None = self.__dict__.get("_made_vocabulary")
+        if made is None:
+            ids = [self.token_to_id(token) for token in self._made_of.tokens.values()]
+            made = self._made_vocabulary = _native.Vocabulary(
+                self._encoder,
+                name=_short_name(self.name),
+                eos_id=self.eos_token_id,
+                bos_id=self.bos_token_id,
+                pad_id=self.pad_token_id,
+                special=[token_id for token_id in ids if token_id is not None],
+            )
+        return made
 
     def token_to_id(self, token: str) -> int | None:
         """Id of a token as the file spells it; None when there is none."""
@@ -530,6 +565,14 @@ _FOREIGN_OPTIONS = frozenset(
         "truncation",
     )
 )
+
+
+def _short_name(name: str) -> str:
+    """What people call a tokenizer, the same on all machines: the last folder of a path."""
+    if not os.path.exists(name):
+        return name
+    path = pathlib.Path(os.path.abspath(name))
+    return path.parent.name if path.is_file() else path.name
 
 
 def _restore(made_of: TokenizerSource) -> Tokenizer:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from easydata.transforms.conversation import DEFAULT_ROLE_MAPPING
     from easydata.transforms.fields import (
         AddField,
+        CastFields,
         CombineFields,
         DropFields,
         ExtractField,
@@ -70,6 +71,7 @@ else:
             "AddField": "easydata.transforms.fields",
             "BCOPreprocessTransform": "easydata.transforms.trainer_examples",
             "CPOPreprocessTransform": "easydata.transforms.trainer_examples",
+            "CastFields": "easydata.transforms.fields",
             "ChainedTransform": "easydata.transforms.base",
             "ChatTemplateTransform": "easydata.transforms.chat",
             "CombineFields": "easydata.transforms.fields",
@@ -126,6 +128,7 @@ __all__ = [
     "AddField",
     "BCOPreprocessTransform",
     "CPOPreprocessTransform",
+    "CastFields",
     "ChainedTransform",
     "ChatTemplateTransform",
     "CombineFields",

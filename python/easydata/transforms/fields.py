@@ -78,6 +78,23 @@ class RenameFields(_NamedFields):
         return f"RenameFields({self._mapping!r})"
 
 
+class CastFields(_NamedFields):
+    """Gives some fields, and fields in them, types; `column_types` of a dataset says which."""
+
+    def __init__(self, types: Mapping[str, str]) -> None:
+        """Casts by `types`, from paths ("score", "meta.id") to names of types ("float64")."""
+        super().__init__("cast", types=list(types.items()))
+        self._types = dict(types)
+        self._fields = list(dict.fromkeys(path.partition(".")[0] for path in types))
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row with values of these types."""
+        return _native.ColumnTypes(list(self._types.items()))(example)
+
+    def __repr__(self) -> str:
+        return f"CastFields({self._types!r})"
+
+
 class SelectFields(_NamedFields):
     """Keeps only the named fields; those that a row lacks are left out."""
 

@@ -54,6 +54,9 @@ class PackedSequence:
 
 _REQUIRED = ("seq_length", "eos_token_id")
 _FIRST = (*_REQUIRED, "pad_token_id")
+# Nothing tells of what tokenizer the documents are, so that both ids are the caller's.
+_TYPES = {"eos_token_id": "int"}
+_DEFAULTS = {"pad_token_id": 0}
 
 
 class _Packer:
@@ -101,6 +104,8 @@ class GreedyPacker(
     options="PackOptions",
     positional=(*_FIRST, "include_segment_ids"),
     required=_REQUIRED,
+    types=_TYPES,
+    defaults=_DEFAULTS,
     keywords=("overlong",),
 ):
     """Puts documents end to end and cuts rows off."""
@@ -115,6 +120,8 @@ class PoolPacker(
     options="PackOptions",
     positional=(*_FIRST, "num_packers", "include_segment_ids"),
     required=_REQUIRED,
+    types=_TYPES,
+    defaults=_DEFAULTS,
     keywords=("overlong", "pack_window"),
 ):
     """Keeps several rows open and puts a document where it fits best.
@@ -132,6 +139,8 @@ class FirstFitPacker(
     options="PackOptions",
     positional=(*_FIRST, "buffer_size=pack_window", "include_segment_ids"),
     required=_REQUIRED,
+    types=_TYPES,
+    defaults=_DEFAULTS,
     keywords=("overlong",),
 ):
     """Sorts a window of documents by length, longest first, and puts each where it first fits."""

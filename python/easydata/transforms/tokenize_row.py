@@ -35,8 +35,8 @@ class TokenizeTransform(Transform):
             content_field: the field that holds the text.
             additional_fields: fields to keep.
         """
-        self._tokenizer = _tokenizer(tokenizer)
         self._config = tokenizer_config or _default_config()
+        self._tokenizer = tokenizer_as(tokenizer, self._config)
         self._content_field = content_field
         self._keep = list(additional_fields or ())
         self._report = _CutReport(self._config.max_length, is_set(self._config, "max_length"))
@@ -76,12 +76,15 @@ class TokenizerManager:
 
         Args:
             config: a `TokenizerConfig`, or what `easydata.Tokenizer` takes.
-            extra_kwargs: options of `easydata.Tokenizer` (`view`); `use_fast=True` is what it is.
+            extra_kwargs: options of `easydata.Tokenizer` (`view`, `split_special_tokens`);
+                `use_fast=True` is what it is.
         """
         name = getattr(config, "name_or_path", config)
         options = dict(extra_kwargs)
         if getattr(config, "view", "json") != "json":
             options.setdefault("view", config.view)
+        if (splits := getattr(config, "split_special_tokens", None)) is not None:
+            options.setdefault("split_special_tokens", splits)
         if options.pop("use_fast", True) is not True:
             raise NotImplementedError("use_fast=False: slow tokenizers are not supported")
         key = (name if isinstance(name, str) else id(name), tuple(sorted(options.items())))
@@ -93,14 +96,14 @@ class TokenizerManager:
         self, tokenizer: Any, text: str, config: TokenizerConfig
     ) -> dict[str, list[int]]:
         """Tokens of one text: `input_ids` and, unless switched off, `attention_mask`."""
-        made = _tokenize(_tokenizer(tokenizer), [text], config)
+        made = _tokenize(tokenizer_as(tokenizer, config), [text], config)
         return {name: values[0] for name, values in made.items()}
 
     def tokenize_batch(
         self, tokenizer: Any, texts: Sequence[str], config: TokenizerConfig
     ) -> dict[str, list[list[int]]]:
         """Tokens of several texts; `padding="longest"` fills up to the longest of them."""
-        return _tokenize(_tokenizer(tokenizer), list(texts), config)
+        return _tokenize(tokenizer_as(tokenizer, config), list(texts), config)
 
 
 def compute_tokenizer_hash(tokenizer: Any) -> str:
@@ -173,6 +176,13 @@ def _tokenizer(tokenizer: Any, **options: Any) -> Tokenizer:
     if isinstance(tokenizer, Tokenizer) and not options:
         return tokenizer
     return Tokenizer(tokenizer, **options)
+
+
+def tokenizer_as(tokenizer: Any, config: TokenizerConfig) -> Tokenizer:
+    """A tokenizer that reads special tokens as a config says."""
+    if config.split_special_tokens is None:
+        return _tokenizer(tokenizer)
+    return Tokenizer(tokenizer, split_special_tokens=config.split_special_tokens)
 
 
 def _default_config() -> TokenizerConfig:

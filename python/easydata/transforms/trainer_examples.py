@@ -229,9 +229,6 @@ class _Examples(_Step):
 
     def _context(self) -> _native.ExampleContext:
         made = self._tokenizer
-        pad = made.pad_token_id
-        if pad is None:
-            pad = made.eos_token_id  # as trainers do
         first = (made.eos_token_id, made.bos_token_id, made.unk_token_id, made.pad_token_id)
         template = self._template
         plain = with_tools = None
@@ -248,11 +245,12 @@ class _Examples(_Step):
         given = {} if self._tools is None else {"tools": self._tools}
         return _native.ExampleContext(
             made.encoder,
+            vocabulary=made._vocabulary,
             eos_id=made.eos_token_id,
             eos_text=made.eos_token or "",
             bos_id=made.bos_token_id,
             bos_text=made.bos_token or "",
-            pad_id=pad or 0,
+            pad_id=_pad_of(made) or 0,
             pad_left=made.padding_side == "left",
             empty_id=next((each for each in first if each is not None), None),
             finds_spans=self._masks_chats,
@@ -268,6 +266,7 @@ class _Examples(_Step):
             own_roles=[] if template is None else own_roles(template),
             given=json.dumps(given),
             frame=getattr(template, "frame", ""),
+            are_spelled=not made.split_special_tokens,
         )
 
     def _special_ids(self) -> list[int]:
@@ -369,6 +368,12 @@ def named_transform(
         options.setdefault("max_length", None)
     example: _Examples = made(tokenizer, **options)
     return example
+
+
+def _pad_of(tokenizer: Tokenizer) -> int | None:
+    """The token that examples are filled up with: EOS where there is no other, as trainers do."""
+    pad = tokenizer.pad_token_id
+    return tokenizer.eos_token_id if pad is None else pad
 
 
 def _ends_of(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> list[int]:
@@ -525,7 +530,9 @@ class DPOPreprocessTransform(
 
     Columns: `prompt_input_ids`, `prompt_attention_mask`, and for chosen and rejected
     `*_input_ids` (the prompt and the answer), `*_attention_mask`, `*_labels`. Layout "trl":
-    `prompt_ids`, `chosen_ids`, `rejected_ids`.
+    `prompt_ids`, `chosen_ids`, `rejected_ids`. Fixed shapes have the prompt's padding at its left;
+    of rows that keep their lengths a loader fills all columns up at the right, with the tokenizer's
+    pad token.
     """
 
     _options_type = _native.PreferenceOptions
@@ -603,7 +610,7 @@ class _Unpaired(
         if self._embedding is None:
             return super()._new_maker(context)
         return _native.unpaired_examples_with_embedding(
-            context, self._options, self._embedding.encoder
+            context, self._options, self._embedding.encoder, _pad_of(self._embedding) or 0
         )
 
 
@@ -649,7 +656,8 @@ class GRPOPreprocessTransform(
     """Prepares prompts for group-relative policy optimisation.
 
     A prompt is `prompt` (text or chat), `messages`, or what `chosen` and `rejected` begin with
-    alike. Its end stays where it is too long, and it is padded at its left. Columns: `input_ids`,
+    alike. Its end stays where it is too long. It is padded at its left, and its mask with it: here,
+    or by a loader where `fixed_shapes=False` leaves rows their lengths. Columns: `input_ids`,
     `attention_mask`; name what rewards need by `keep_columns`.
     """
 

@@ -13,6 +13,29 @@ namespace easydata::chat {
 using jinja::Value;
 using jinja::ValueKind;
 
+namespace {
+
+bool SaysSomething(const Value& value) {
+  switch (value.kind) {
+    case ValueKind::kString: {
+      std::string_view text = value.Text();
+      constexpr std::string_view kBlanks = " \t\n\r\f\v";
+      const size_t begin = text.find_first_not_of(kBlanks);
+      if (begin == std::string_view::npos) return false;
+      text = text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+      return text != "[]" && text != "{}" && text != "null";
+    }
+    case ValueKind::kList:
+    case ValueKind::kTuple:
+    case ValueKind::kDict:
+      return value.size > 0;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
 RowFields::RowFields(const arrow::RecordBatch& rows, ValueReader* reader) : reader_(reader) {
   for (int i = 0; i < rows.num_columns(); ++i) {
     const auto& field = rows.schema()->field(i);
@@ -75,6 +98,15 @@ std::vector<std::string> RowFields::Names() const {
     if (column.array->IsValid(row_)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> RowFields::NamesSaying() const {
+  std::vector<std::string> names;
+  for (std::string& name : Names()) {
+    const auto value = LookAt(name);
+    if (value.ok() && SaysSomething(*value)) names.push_back(std::move(name));
+  }
   return names;
 }
 

@@ -43,6 +43,10 @@ class RowFields : public FieldGetter {
   /// The names of the fields that the row has, as far as they were read, for errors.
   std::vector<std::string> Names() const;
 
+  /// The same of those fields whose values say something: no text that is blank or an empty list or
+  /// object, and none of these themselves.
+  std::vector<std::string> NamesSaying() const;
+
   /// Has the names of the fields that are read, and that the row has, kept in `*names`; null: not.
   void KeepRead(std::set<std::string>* names) { kept_ = names; }
 

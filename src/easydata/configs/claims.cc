@@ -39,12 +39,17 @@ constexpr Operator kOperators[] = {
     {"source", "source", "rows are read", kRunner},
     {"source.files", "source", "rows are read from files"},
     {"source.remote", "source", "files are read from an object store or a web server"},
+    {"source.csv", "source", "CSV files are read"},
+    {"source.text", "source", "text files are read"},
+    {"source.json", "source", "JSON files are read"},
+    {"source.arrow", "source", "Arrow files are read"},
     {"source.text_field", "source", "lines of text get a column"},
     {"source.column", "source", "records of text get a column"},
     {"source.shuffle_window", "source", "rows are shuffled in windows"},
     {"limit", "source", "rows are counted"},
     {"map", "source", "a callable makes rows"},
     {"rename", "source", "columns get other names"},
+    {"cast", "source", "columns get types"},
     {"map.chat_template", "tokenize", "chats are rendered"},
     {"examples", "source", "a transform makes examples for a trainer"},
     {"tokenize", "tokenize", "documents are tokenized"},
@@ -377,6 +382,11 @@ void AddOperators(const PlanNode& node, const std::string& stream, std::set<std:
     }
   }
   for (const auto& [option, value] : node.options->items()) found->insert(node.name + "." + option);
+  // What a source is a source of.
+  const auto kind = node.options->find("kind");
+  if (kind != node.options->end() && kind->is_string()) {
+    found->insert(node.name + "." + kind->get<std::string>());
+  }
   // Of what renders chats a plan has the description alone.
   const auto callable = node.options->find("callable");
   if (callable != node.options->end() && callable->is_string() &&

@@ -28,6 +28,13 @@ void CheckLocation(const std::string& value, bool is_written, const std::string&
       " is not supported: outputs go to s3://, gs:// and local folders");
 }
 
+void CheckColumnTypes(const NamedTypes& names, const std::string& path,
+                      config::Problems* problems) {
+  const auto types = ColumnTypes::Make(names);
+  if (types.ok()) return;
+  problems->push_back({config::Problem::Kind::kValue, path, types.status().message()});
+}
+
 }  // namespace
 
 config::FieldList DatasetConfig::Fields() {
@@ -36,7 +43,7 @@ config::FieldList DatasetConfig::Fields() {
   const config::FieldList errors = config::FieldsOf(&C::errors);
   const config::FieldList tokenizing = config::FieldsOf(
       &C::tokenizing, config::Chosen(transform::TokenizeOptions::Fields(), {"content_field"}));
-  return {
+  config::FieldList fields = {
       config::Field{
           "data_files", &C::data_files,
           "Path, glob pattern (** too), folder, or a list of them; one file is one shard, "
@@ -108,18 +115,34 @@ config::FieldList DatasetConfig::Fields() {
       config::Field{"format_fields", &C::format_fields,
                     "Columns to rename, {old: new}, after format_callback."}
           .ActsAt({"rename", "map"}),
-      config::Field{"shard_column", &C::shard_column, "Column that decides a row's output shard."}
-          .OnlyDefault("rows are dealt to output shards in their order"),
+      config::Field{
+          "shard_column", &C::shard_column,
+          "Column whose value decides a row's output shard, in place of the save stage's."}
+          .ActsAt({"writer.own"}),
       config::Field{"num_shards", &C::num_shards,
                     "Exact number of output shards, in place of the save stage's."}
           .ActsAt({"writer.own"})
           .AtLeast(1),
       config::Field{"columns", &C::columns,
                     "Read these columns only; unset: those that later stages need."},
+      config::Field{"column_types", &C::column_types,
+                    "Types of some columns, as read: {\"score\": \"float64\", \"meta.id\": "
+                    "\"string\"}; a path goes into objects and through lists. The others stay as "
+                    "they are. A value that is none of its type is an error of its row."}
+          .ActsAt({"cast"}),
       config::Field{"decode", &C::decode,
-                    "What records of ArrayRecord files are: text in content_field (unset, too), "
-                    "tokens (little-endian int32) in input_ids, bytes in record, or JSON objects "
-                    "of several columns."},
+                    "What records of ArrayRecord files are: text in content_field, tokens "
+                    "(little-endian int32) in input_ids, bytes in record, or JSON objects of "
+                    "several columns. Unset: what the metadata of an output of ours says, and text "
+                    "where there is none."},
+      config::Field{"field", &C::field,
+                    "JSON: each file is one object, and the rows are the list under this name in "
+                    "it, as {\"data\": [...]} has it."}
+          .ActsAt({"source.json"}),
+      config::Field{"sample_by", &C::sample_by,
+                    "What of a text file is a row: a line, a paragraph (what stands between empty "
+                    "lines), or all of it, as `datasets` has it."}
+          .ActsAt({"source.text"}),
       config::Field{
           "shuffle", &C::shuffle,
           "Order of the rows: unset: as they are; \"blocks\": blocks of rows in random order; "
@@ -132,6 +155,18 @@ config::FieldList DatasetConfig::Fields() {
           "64MB."}
           .ActsAt({"source.shuffle_window"})
           .Beside("shuffle", {"rows"})
+          .AtLeast(1),
+      config::Field{"hive_partitioning", &C::hive_partitioning,
+                    "Give rows the columns that the folders of their file say: lang=en/year=2024/; "
+                    "whole numbers where all values of a column are, else text."}
+          .ActsAt({"source.files"}),
+      config::Field{
+          "zstd_max_window", &C::zstd_max_window,
+          "The largest window of a zstd file that is decompressed, which takes as much memory: "
+          "bytes, or \"2GB\" (of 1024 MB), as `zstd --long=31` makes it; unset: 128MB. More than "
+          "that needs the system's libzstd."}
+          .ActsAt({"source.csv", "source.text", "source.json", "source.arrow"})
+          .ForCompatibility("it is a bound, and the rows are the same with another one")
           .AtLeast(1),
       errors[0],
       errors[1].ActsAt({"source.files"}),
@@ -173,6 +208,7 @@ config::FieldList DatasetConfig::Fields() {
                     "says."}
           .ActsAt(tokens),
   };
+  return config::Joined({std::move(fields), config::FieldsOf(&C::csv)});
 }
 
 void CheckReadLocation(const std::string& value, const std::string& path,
@@ -198,6 +234,9 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
   for (const std::string& file : data_files.values) {
     CheckReadLocation(file, config::JoinPath(path, "data_files"), problems);
   }
+  if (column_types.has_value()) {
+    CheckColumnTypes(column_types->values, config::JoinPath(path, "column_types"), problems);
+  }
   if (save_path) CheckWrittenLocation(*save_path, config::JoinPath(path, "save_path"), problems);
   std::string problem = source::QuarantinePathProblem(errors.on_error, errors.on_missing,
                                                       errors.quarantine_path.has_value());
@@ -211,6 +250,11 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
          "needs shuffle=\"rows\", which is " +
              (shuffle ? "\"" + std::string(NameOf(source::NamesOf(*shuffle), *shuffle)) + "\""
                       : std::string("unset"))});
+  }
+  csv.Check(path, problems);
+  if (field && field->empty()) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "field"),
+                         "must name a field; unset, the rows are the document's own"});
   }
   if (storage_options) {
     CheckStorageOptions(*storage_options, config::JoinPath(path, "storage_options"), problems);

@@ -41,6 +41,9 @@ struct DatasetConfig {
   /// Of which content_field is an option here.
   transform::TokenizeOptions tokenizing;
   std::optional<source::RecordDecoding> decode;
+  source::CsvOptions csv;
+  std::optional<std::string> field;
+  source::TextUnit sample_by = source::TextUnit::kLine;
   std::optional<std::vector<std::string>> additional_fields;
   std::optional<config::Callback> format_callback;
   std::optional<TransformChoice> transform;
@@ -52,8 +55,11 @@ struct DatasetConfig {
   std::optional<std::string> shard_column;
   std::optional<int64_t> num_shards;
   std::optional<std::vector<std::string>> columns;
+  std::optional<config::Named<std::string>> column_types;
   std::optional<source::SourceShuffle> shuffle;
   std::optional<std::variant<std::string, int64_t>> shuffle_window_bytes;
+  std::optional<std::variant<std::string, int64_t>> zstd_max_window;
+  bool hive_partitioning = false;
   source::ErrorPolicy errors;
   files::IdentityKind identity = files::FileIdentity().kind;
   std::optional<config::Named<config::AnyValue>> storage_options;

@@ -187,14 +187,6 @@ config::FieldList PackStageConfig::Fields() {
            config::Field{"enabled", &C::enabled,
                          "Pack where a pipeline is run from its config; calling .pack() means it."}
                .ActsAt({"pipeline"}),
-           config::Field{
-               "eos_token_id", &C::eos_token_id,
-               "Token that closes every document. Unset: the tokenizer's; 2 where the data "
-               "comes tokenized and no tokenizer is named."}
-               .ActsAt({"pack.text"})
-               .AtLeast(0)
-               .AtMost(2147483647)
-               .Differs("a pipeline can ask the tokenizer"),
        },
        config::FieldsOf(&C::options, {config::Field{"shuffle_packed", &plan::PackedOptions::shuffle,
                                                     plan::PackedOptions::kShuffleText}}),
@@ -229,6 +221,9 @@ config::FieldList SaveStageConfig::Fields() {
   });
   options = config::Changed(std::move(options), "num_shards", [](const config::Field& field) {
     return field.SupersededBy("DatasetConfig.num_shards");
+  });
+  options = config::Changed(std::move(options), "shard_column", [](const config::Field& field) {
+    return field.SupersededBy("DatasetConfig.shard_column");
   });
   return config::Joined(
       {{

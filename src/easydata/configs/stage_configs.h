@@ -109,7 +109,6 @@ struct PackStageConfig {
       "token_fields"};
 
   bool enabled = false;
-  std::optional<int32_t> eos_token_id;
   plan::PackedOptions options;
 
   static config::FieldList Fields();

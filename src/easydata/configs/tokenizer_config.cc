@@ -46,6 +46,9 @@ config::FieldList TokenizerConfig::Fields() {
       config::Field{"view", &C::view,
                     "What of a folder runs: its tokenizer.json as it is, or what AutoTokenizer of "
                     "the installed transformers makes of the folder."},
+      config::Field{"split_special_tokens", &C::split_special_tokens,
+                    "Read text that spells special tokens as text like any other, as transformers' "
+                    "option of this name does. Unset: as the tokenizer itself says."},
       config::Field{"chat_template", &C::chat_template,
                     "Chat template in place of the tokenizer's own: the text, or the path of a "
                     "file."}

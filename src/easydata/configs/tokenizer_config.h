@@ -31,6 +31,7 @@ struct TokenizerConfig {
   transform::TokenizeOptions options;
   bool trust_remote_code = true;
   TokenizerView view = TokenizerView::kJson;
+  std::optional<bool> split_special_tokens;
   std::optional<std::string> chat_template;
   std::optional<std::string> template_date;
   std::optional<config::Named<config::AnyValue>> chat_template_kwargs;

@@ -201,8 +201,8 @@ std::string SomeText(size_t size) {
 }
 
 /// All that a file gives, in pieces, and its error.
-std::string ReadPieces(const std::shared_ptr<DamagedFile>& file, Compression::type codec,
-                       int64_t piece, Status* error) {
+std::string ReadPieces(const std::shared_ptr<DamagedFile>& file, const Codec& codec, int64_t piece,
+                       Status* error) {
   auto stream = ReadDecompressed(file, codec).ValueOrDie();
   std::string got;
   for (;;) {

@@ -28,16 +28,14 @@ void RunningHash::Add(std::string_view bytes) {
 uint64_t RunningHash::Get() const { return Hash64(held_, hash_); }
 
 DecompressedStream::DecompressedStream(std::shared_ptr<arrow::io::RandomAccessFile> file,
-                                       std::shared_ptr<arrow::util::Codec> codec, MemberCheck check)
+                                       const Codec& codec, MemberCheck check)
     : file_(file),
-      decoder_(std::move(file), std::move(codec)),
+      decoder_(std::move(file), codec),
       holds_(check == MemberCheck::kBeforeUse && IsOfAnotherMachine(*file_)) {}
 
 Result<std::shared_ptr<DecompressedStream>> DecompressedStream::Open(
-    std::shared_ptr<arrow::io::RandomAccessFile> file, std::shared_ptr<arrow::util::Codec> codec,
-    MemberCheck check) {
-  std::shared_ptr<DecompressedStream> stream(
-      new DecompressedStream(std::move(file), std::move(codec), check));
+    std::shared_ptr<arrow::io::RandomAccessFile> file, const Codec& codec, MemberCheck check) {
+  std::shared_ptr<DecompressedStream> stream(new DecompressedStream(std::move(file), codec, check));
   ARROW_RETURN_NOT_OK(stream->decoder_.Start());
   return stream;
 }

@@ -2,7 +2,6 @@
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
-#include <arrow/util/compression.h>
 
 #include <cstdint>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <string_view>
 
 #include "easydata/base/status.h"
+#include "easydata/files/codec.h"
 #include "easydata/files/held_bytes.h"
 #include "easydata/files/member_decoder.h"
 
@@ -42,8 +42,7 @@ enum class MemberCheck { kBeforeUse, kAtEnd };
 class DecompressedStream final : public arrow::io::InputStream {
  public:
   static Result<std::shared_ptr<DecompressedStream>> Open(
-      std::shared_ptr<arrow::io::RandomAccessFile> file, std::shared_ptr<arrow::util::Codec> codec,
-      MemberCheck check);
+      std::shared_ptr<arrow::io::RandomAccessFile> file, const Codec& codec, MemberCheck check);
 
   Status Close() override { return decoder_.Close(); }
   bool closed() const override { return decoder_.closed(); }
@@ -54,8 +53,8 @@ class DecompressedStream final : public arrow::io::InputStream {
   Result<std::shared_ptr<arrow::Buffer>> Read(int64_t size) override;
 
  private:
-  DecompressedStream(std::shared_ptr<arrow::io::RandomAccessFile> file,
-                     std::shared_ptr<arrow::util::Codec> codec, MemberCheck check);
+  DecompressedStream(std::shared_ptr<arrow::io::RandomAccessFile> file, const Codec& codec,
+                     MemberCheck check);
 
   /// Reads what is next of the member, or holds it.
   Result<int64_t> Next(int64_t size, uint8_t* out);

@@ -172,18 +172,6 @@ Status WriteAndClose(int fd, const std::string& path, const std::string& content
 
 }  // namespace
 
-Status AppendAtOnce(const std::string& path, const std::string& content) {
-  ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_WRONLY | O_CREAT | O_APPEND));
-  ssize_t written = 0;
-  int error = ErrorOf(FaultKind::kWrite, path, [&] {
-    written = ::write(fd, content.data(), content.size());
-    return written;
-  });
-  if (error == 0 && written != static_cast<ssize_t>(content.size())) error = ENOSPC;
-  ::close(fd);
-  return error == 0 ? Status::OK() : PathError("write", path, error);
-}
-
 Result<int> LockFile(const std::string& path) {
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_RDWR | O_CREAT | O_NOFOLLOW));

@@ -42,10 +42,6 @@ Result<std::string> ReadWholeFile(const std::string& path);
 /// Appends to a file that is there, and waits until it is on the disk.
 Status AppendToFile(const std::string& path, const std::string& content);
 
-/// Appends to a file, made where there is none, by one call: appends of several processes do not
-/// mix.
-Status AppendAtOnce(const std::string& path, const std::string& content);
-
 /// Locks a file against other processes; it is made where there is none. Gives its descriptor,
 /// which UnlockFile() closes, or -1 where another process has it.
 Result<int> LockFile(const std::string& path);

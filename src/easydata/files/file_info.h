@@ -37,6 +37,8 @@ struct FileInfo {
   FileIdentity identity;
   /// How it is reached; null: without options.
   std::shared_ptr<const FileSystems> storage = {};
+  /// The largest window that frames of zstd in it may have, in bytes; 0: what zstd takes unasked.
+  int64_t zstd_max_window = 0;
 
   bool operator==(const FileInfo& other) const {
     return uri == other.uri && size == other.size && identity == other.identity;

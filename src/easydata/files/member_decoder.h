@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/files/codec.h"
 #include "easydata/files/file_stream.h"
 
 namespace easydata::files {
@@ -17,8 +19,8 @@ namespace easydata::files {
 /// Thread-compatible.
 class MemberDecoder {
  public:
-  MemberDecoder(std::shared_ptr<arrow::io::RandomAccessFile> file,
-                std::shared_ptr<arrow::util::Codec> codec);
+  MemberDecoder(std::shared_ptr<arrow::io::RandomAccessFile> file, const Codec& codec)
+      : codec_(codec), file_(std::move(file)), input_(256 << 10) {}
 
   /// Goes to the file's start.
   Status Start();
@@ -37,10 +39,8 @@ class MemberDecoder {
   bool closed() const { return stream_->closed(); }
 
  private:
-  const bool is_gzip_;
-  const bool is_zstd_;
+  const Codec codec_;
   const std::shared_ptr<arrow::io::RandomAccessFile> file_;
-  const std::shared_ptr<arrow::util::Codec> codec_;  // the decompressor may refer to it
   std::shared_ptr<FileStream> stream_;
   std::shared_ptr<arrow::util::Decompressor> decompressor_;
   std::vector<uint8_t> input_;

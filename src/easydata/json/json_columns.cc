@@ -3,6 +3,7 @@
 #include <arrow/array.h>
 #include <arrow/builder.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 
 #include <limits>
 #include <map>
@@ -21,16 +22,24 @@ std::string Show(element value) {
   return text;
 }
 
+/// The path without the brackets of lists, through which column_types passes.
+std::string PathOfField(std::string path) {
+  for (size_t at; (at = path.find("[]")) != std::string::npos;) path.erase(at, 2);
+  return path;
+}
+
 Status Mismatch(element value, const arrow::DataType& type, const std::string& path) {
+  const bool are_numbers = arrow::is_integer(type.id()) && value.is_double();
   return Status::TypeError("'", path, "' is ", type.ToString(), " in this output, but here it is ",
-                           Show(value), "; give the column's type: columns={'", path,
-                           "': ...}, or convert the values");
+                           Show(value), "; give it a type that holds all values: column_types={'",
+                           PathOfField(path), "': '", are_numbers ? "float64" : "string", "'}");
 }
 
 Status NewKey(const std::string& path) {
   return Status::Invalid("'", path,
-                         "' is a key that the rows before did not have; list the columns to be "
-                         "written: columns=[...]");
+                         "' is a key that the rows before did not have; give it a type: "
+                         "column_types={'",
+                         PathOfField(path), "': 'string'}, say");
 }
 
 Status Append(element value, const arrow::DataType& type, const std::string& path,
@@ -57,11 +66,21 @@ Status AppendInteger(element value, const arrow::DataType& type, const std::stri
   return Mismatch(value, type, path);
 }
 
+/// Whether a whole number is another as a double: beyond 2^53 most are.
+bool IsRounded(element value, double number) {
+  if (value.is_int64()) {
+    return number >= 0x1p63 || static_cast<int64_t>(number) != int64_t(value);
+  }
+  if (!value.is_uint64()) return false;
+  return number >= 0x1p64 || static_cast<uint64_t>(number) != uint64_t(value);
+}
+
 template <typename Builder>
 Status AppendFloat(element value, const arrow::DataType& type, const std::string& path,
                    arrow::ArrayBuilder* builder) {
   double number;
-  if (!IsSpecialNumber(value, &number) && value.get_double().get(number) != simdjson::SUCCESS) {
+  if (!IsSpecialNumber(value, &number) &&
+      (value.get_double().get(number) != simdjson::SUCCESS || IsRounded(value, number))) {
     return Mismatch(value, type, path);
   }
   return static_cast<Builder*>(builder)->Append(static_cast<typename Builder::value_type>(number));

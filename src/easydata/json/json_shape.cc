@@ -61,6 +61,14 @@ struct JsonShape::Access {
     std::string_view name;
     bool is_item = false;
 
+    /// The same without the brackets of lists, as column_types names it.
+    std::string Field() const {
+      if (parent == nullptr) return std::string(name);
+      const std::string text = parent->Field();
+      if (is_item) return text;
+      return text.empty() ? std::string(name) : text + "." + std::string(name);
+    }
+
     std::string Text() const {
       if (parent == nullptr) return std::string(name);
       const std::string text = parent->Text();
@@ -73,6 +81,11 @@ struct JsonShape::Access {
     const Kind kind = KindOf(element);
     if (kind == Kind::kUnknown) return Status::OK();
     ARROW_RETURN_NOT_OK(Join(kind, path, shape));
+    if (kind == Kind::kInteger) {
+      shape->has_large_ =
+          shape->has_large_ || element.type() == simdjson::dom::element_type::UINT64;
+      shape->has_negative_ = shape->has_negative_ || (element.is_int64() && int64_t(element) < 0);
+    }
     if (shape->kind_ == Kind::kMixed) return Status::OK();
     if (kind == Kind::kList) {
       if (shape->item_ == nullptr) shape->item_ = std::make_unique<JsonShape>(shape->lenient_);
@@ -108,9 +121,9 @@ struct JsonShape::Access {
       return Status::OK();
     }
     return Status::TypeError("'", path.Text(), "' holds ", NameOf(shape->kind_), " and ",
-                             NameOf(kind),
-                             "; a column has one type: convert the values, leave the column out "
-                             "(columns=), or write format jsonl");
+                             NameOf(kind), "; a column has one type: give it one (column_types={'",
+                             path.Field(), "': 'string'}), leave the column out (columns=), or ",
+                             "write format jsonl");
   }
 };
 
@@ -151,7 +164,8 @@ std::shared_ptr<arrow::DataType> JsonShape::type(const std::string& column) cons
     case Kind::kBool:
       return arrow::boolean();
     case Kind::kInteger:
-      return IsTokenColumn(column) ? arrow::int32() : arrow::int64();
+      if (IsTokenColumn(column)) return arrow::int32();
+      return has_large_ && !has_negative_ ? arrow::uint64() : arrow::int64();
     case Kind::kNumber:
       return arrow::float64();
     case Kind::kString:
@@ -195,7 +209,7 @@ Result<std::shared_ptr<arrow::DataType>> TypeFromName(const std::string& name) {
     return arrow::list(std::move(item));
   }
   return Status::Invalid(
-      "columns: there is no type '", name,
+      "there is no type '", name,
       "'; types are bool, int8 … int64, uint8 … uint64, float32, float64, string and "
       "list<type>");
 }

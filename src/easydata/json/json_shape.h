@@ -20,7 +20,8 @@ namespace easydata::json {
 
 /// The common shape of a column's JSON values: learnt from the values, then made an Arrow type.
 ///
-/// Numbers without a fraction are int64 (int32 in columns of tokens), with any that has one double;
+/// Numbers without a fraction are int64 (int32 in columns of tokens), or uint64 where one is beyond
+/// that and none is negative; with any that has a fraction they are double;
 /// strings stay strings, whatever they look like; null fits everything.
 class JsonShape {
  public:
@@ -55,6 +56,8 @@ class JsonShape {
 
   bool lenient_;
   Kind kind_ = Kind::kUnknown;
+  bool has_negative_ = false;
+  bool has_large_ = false;  // a number above int64's
   std::unique_ptr<JsonShape> item_;
   std::vector<std::string> keys_;
   std::vector<std::unique_ptr<JsonShape>> fields_;  // by key

@@ -10,7 +10,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
+#include "easydata/json/bounded_json.h"
 #include "easydata/json/json_column.h"
 
 namespace easydata::json {
@@ -23,7 +25,20 @@ void AppendIntegerText(T value, std::string* out) {
   out->append(digits, end.ptr);
 }
 
-void AppendFloatText(double value, std::string* out) {
+/// How a column's values are written.
+struct Writing {
+  std::string* out;
+  /// Numbers that JSON does not have become null and are counted here; null: as Python does.
+  int64_t* nulls = nullptr;
+};
+
+void AppendFloatText(double value, const Writing& writing) {
+  std::string* const out = writing.out;
+  if (writing.nulls != nullptr && !std::isfinite(value)) {
+    ++*writing.nulls;
+    *out += "null";
+    return;
+  }
   if (std::isnan(value)) {
     *out += "NaN";
     return;
@@ -40,9 +55,10 @@ void AppendFloatText(double value, std::string* out) {
   if (text.find_first_of(".e") == std::string_view::npos) *out += ".0";
 }
 
-Status AppendValue(const arrow::Array& array, int64_t i, std::string* out);
+Status AppendValue(const arrow::Array& array, int64_t i, const Writing& writing);
 
-Status AppendRange(const arrow::Array& values, int64_t begin, int64_t end, std::string* out) {
+Status AppendRange(const arrow::Array& values, int64_t begin, int64_t end, const Writing& writing) {
+  std::string* const out = writing.out;
   *out += '[';
   if (values.type_id() == arrow::Type::INT32 && values.null_count() == 0) {
     const int32_t* data = static_cast<const arrow::Int32Array&>(values).raw_values();
@@ -53,20 +69,21 @@ Status AppendRange(const arrow::Array& values, int64_t begin, int64_t end, std::
   } else {
     for (int64_t k = begin; k < end; ++k) {
       if (k > begin) *out += ',';
-      ARROW_RETURN_NOT_OK(AppendValue(values, k, out));
+      ARROW_RETURN_NOT_OK(AppendValue(values, k, writing));
     }
   }
   *out += ']';
   return Status::OK();
 }
 
-Status AppendStructText(const arrow::StructArray& array, int64_t i, std::string* out) {
+Status AppendStructText(const arrow::StructArray& array, int64_t i, const Writing& writing) {
+  std::string* const out = writing.out;
   *out += '{';
   for (int f = 0; f < array.num_fields(); ++f) {
     if (f > 0) *out += ',';
     AppendJsonString(array.struct_type()->field(f)->name(), out);
     *out += ':';
-    ARROW_RETURN_NOT_OK(AppendValue(*array.field(f), i, out));
+    ARROW_RETURN_NOT_OK(AppendValue(*array.field(f), i, writing));
   }
   *out += '}';
   return Status::OK();
@@ -78,13 +95,14 @@ void AppendIntegerOf(const arrow::Array& array, int64_t i, std::string* out) {
 }
 
 template <typename ListType>
-Status AppendListOf(const arrow::Array& array, int64_t i, std::string* out) {
+Status AppendListOf(const arrow::Array& array, int64_t i, const Writing& writing) {
   const auto& list = static_cast<const ListType&>(array);
   return AppendRange(*list.values(), list.value_offset(i),
-                     list.value_offset(i) + list.value_length(i), out);
+                     list.value_offset(i) + list.value_length(i), writing);
 }
 
-Status AppendValue(const arrow::Array& array, int64_t i, std::string* out) {
+Status AppendValue(const arrow::Array& array, int64_t i, const Writing& writing) {
+  std::string* const out = writing.out;
   if (array.IsNull(i)) {
     *out += "null";
     return Status::OK();
@@ -118,10 +136,10 @@ Status AppendValue(const arrow::Array& array, int64_t i, std::string* out) {
       AppendIntegerOf<arrow::UInt64Array>(array, i, out);
       return Status::OK();
     case arrow::Type::FLOAT:
-      AppendFloatText(static_cast<const arrow::FloatArray&>(array).Value(i), out);
+      AppendFloatText(static_cast<const arrow::FloatArray&>(array).Value(i), writing);
       return Status::OK();
     case arrow::Type::DOUBLE:
-      AppendFloatText(static_cast<const arrow::DoubleArray&>(array).Value(i), out);
+      AppendFloatText(static_cast<const arrow::DoubleArray&>(array).Value(i), writing);
       return Status::OK();
     case arrow::Type::STRING:
       AppendJsonString(static_cast<const arrow::StringArray&>(array).GetView(i), out);
@@ -130,13 +148,13 @@ Status AppendValue(const arrow::Array& array, int64_t i, std::string* out) {
       AppendJsonString(static_cast<const arrow::LargeStringArray&>(array).GetView(i), out);
       return Status::OK();
     case arrow::Type::LIST:
-      return AppendListOf<arrow::ListArray>(array, i, out);
+      return AppendListOf<arrow::ListArray>(array, i, writing);
     case arrow::Type::LARGE_LIST:
-      return AppendListOf<arrow::LargeListArray>(array, i, out);
+      return AppendListOf<arrow::LargeListArray>(array, i, writing);
     case arrow::Type::FIXED_SIZE_LIST:
-      return AppendListOf<arrow::FixedSizeListArray>(array, i, out);
+      return AppendListOf<arrow::FixedSizeListArray>(array, i, writing);
     case arrow::Type::STRUCT:
-      return AppendStructText(static_cast<const arrow::StructArray&>(array), i, out);
+      return AppendStructText(static_cast<const arrow::StructArray&>(array), i, writing);
     case arrow::Type::HALF_FLOAT:
     default: {
       ARROW_ASSIGN_OR_RAISE(auto scalar, array.GetScalar(i));
@@ -179,6 +197,57 @@ void AppendRaw(std::string_view text, std::string* out) {
     return;
   }
   for (char c : text) *out += c == '\n' || c == '\r' ? ' ' : c;
+}
+
+/// The name in a key of JSON text, whose escapes only a reader of JSON knows.
+std::string KeyOf(std::string_view key) {
+  const auto name = ParseBoundedJson(std::string(key), {1, 1});
+  return name.ok() && name->is_string() ? name->get<std::string>() : std::string(key);
+}
+
+/// The text with null in place of the numbers that JSON does not have, which are counted for
+/// `column`, or where that is null, for the row's key that they are under.
+std::string WithNulls(std::string_view text, const std::string* column, NonFiniteCounts* nulls) {
+  std::string out;
+  std::string_view key;
+  int depth = 0;
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '"') {
+      const size_t begin = i++;
+      while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+      i = std::min(i + 1, text.size());
+      out.append(text, begin, i - begin);
+      const size_t next = text.find_first_not_of(" \t\r\n", i);
+      if (depth == 1 && next != std::string_view::npos && text[next] == ':') {
+        key = text.substr(begin, i - begin);
+      }
+      continue;
+    }
+    size_t size = 0;
+    for (const std::string_view number : {"NaN", "Infinity", "-Infinity"}) {
+      if (text.substr(i).starts_with(number)) size = number.size();
+    }
+    if (size > 0) {
+      out += "null";
+      ++(*nulls)[column != nullptr ? *column : KeyOf(key)];
+      i += size;
+      continue;
+    }
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    out += c;
+    ++i;
+  }
+  return out;
+}
+
+/// JSON text as it is, but for numbers that JSON does not have where these are to be null.
+void AppendText(std::string_view text, const std::string* column, NonFiniteCounts* nulls,
+                std::string* out) {
+  const bool may_have = nulls != nullptr && (text.find("NaN") != std::string_view::npos ||
+                                             text.find("Infinity") != std::string_view::npos);
+  AppendRaw(may_have ? WithNulls(text, column, nulls) : text, out);
 }
 
 /// The first byte from `begin` on that a JSON string holds in escaped form only; the text's size
@@ -249,14 +318,16 @@ void AppendJsonString(std::string_view text, std::string* out) {
 }
 
 Status AppendJsonValue(const arrow::Array& array, int64_t i, std::string* out) {
-  return AppendValue(array, i, out);
+  return AppendValue(array, i, {out});
 }
 
-Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out) {
+Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out, NonFiniteCounts* nulls) {
   struct Column {
     const arrow::Array* array;
     std::string key;
     bool raw;
+    std::string name;
+    int64_t nulls = 0;
   };
   std::vector<Column> columns;
   const arrow::StringArray* whole_rows = nullptr;
@@ -265,7 +336,8 @@ Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out) {
       whole_rows = static_cast<const arrow::StringArray*>(batch.column(c).get());
       continue;
     }
-    Column column{batch.column(c).get(), {}, IsJsonField(*batch.schema()->field(c))};
+    Column column{
+        batch.column(c).get(), {}, IsJsonField(*batch.schema()->field(c)), batch.column_name(c)};
     AppendJsonString(batch.column_name(c), &column.key);
     column.key += ':';
     columns.push_back(std::move(column));
@@ -273,7 +345,7 @@ Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out) {
   for (int64_t i = 0; i < batch.num_rows(); ++i) {
     bool first = true;
     if (whole_rows != nullptr) {
-      AppendRaw(whole_rows->GetView(i), out);
+      AppendText(whole_rows->GetView(i), nullptr, nulls, out);
       // Columns beside the row are added to it: of a key that comes twice the last value counts.
       if (!columns.empty()) {
         out->resize(out->find_last_of('}'));
@@ -282,18 +354,23 @@ Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out) {
     } else {
       *out += '{';
     }
-    for (const Column& column : columns) {
+    for (Column& column : columns) {
       if (column.raw && column.array->IsNull(i)) continue;
       if (!first) *out += ',';
       first = false;
       *out += column.key;
       if (column.raw) {
-        AppendRaw(static_cast<const arrow::StringArray&>(*column.array).GetView(i), out);
+        AppendText(static_cast<const arrow::StringArray&>(*column.array).GetView(i), &column.name,
+                   nulls, out);
       } else {
-        ARROW_RETURN_NOT_OK(AppendValue(*column.array, i, out));
+        ARROW_RETURN_NOT_OK(
+            AppendValue(*column.array, i, {out, nulls == nullptr ? nullptr : &column.nulls}));
       }
     }
     *out += whole_rows != nullptr && columns.empty() ? "\n" : "}\n";
+  }
+  for (const Column& column : columns) {
+    if (column.nulls > 0) (*nulls)[column.name] += column.nulls;
   }
   return Status::OK();
 }

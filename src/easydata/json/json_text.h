@@ -3,6 +3,7 @@
 #include <arrow/type_fwd.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -17,11 +18,16 @@ bool IsJsonType(const arrow::DataType& type);
 /// maps, unions).
 Status CheckJsonType(const arrow::Field& field);
 
+/// Numbers that JSON does not have (NaN, the infinities), counted by column: of a row, its key.
+using NonFiniteCounts = std::map<std::string, int64_t>;
+
 /// Appends each row as a JSON object and a line feed. Lists of every kind become JSON lists, dates
 /// and times their ISO text; columns of JSON text and whole rows (json_column.h) go out as they
 /// are, a missing key stays missing. Numbers read back as the same values; NaN and the infinities
-/// are written as Python's json module does.
-Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out);
+/// are written as Python's json module does, or with `nulls` as null, nested ones and those in JSON
+/// text too, and counted there.
+Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out,
+                       NonFiniteCounts* nulls = nullptr);
 
 /// Appends one value as JSON, a null as `null`; in the forms of AppendJsonLines.
 Status AppendJsonValue(const arrow::Array& array, int64_t i, std::string* out);

@@ -141,17 +141,17 @@ struct Collator {
 
   /// Replaces missing numbers in `out`, which holds `per_row` values a row.
   Status FillMissing(const arrow::Array& values, int64_t begin, int64_t count, int64_t per_row,
-                     const std::string& name, uint8_t* out) const {
+                     const arrow::Field& field, uint8_t* out) const {
     if (values.null_count() == 0) return Status::OK();
     const arrow::DataType& type = *values.type();
-    const auto given = options.columns.find(name);
+    const bool is_given = options.columns.contains(field.name());
     for (int64_t i = 0; i < count; ++i) {
       if (!values.IsNull(begin + i)) continue;
       double value = std::numeric_limits<double>::quiet_NaN();
-      if (given != options.columns.end()) {
-        value = given->second.value;
+      if (is_given) {
+        value = options.For(field).value;
       } else if (!arrow::is_floating(type.id())) {
-        return MissingValue(name, i / std::max<int64_t>(per_row, 1));
+        return MissingValue(field.name(), i / std::max<int64_t>(per_row, 1));
       }
       StoreNumber(type, value, out + i * ByteWidth(type));
     }
@@ -159,11 +159,11 @@ struct Collator {
   }
 
   /// Numbers, and lists of one length of them (of any depth).
-  Result<LoaderColumn> Dense(const std::string& name, const std::shared_ptr<arrow::Array>& array,
+  Result<LoaderColumn> Dense(const arrow::Field& field, const std::shared_ptr<arrow::Array>& array,
                              const arrow::Array& values, int64_t begin,
                              std::vector<int64_t> inner) const {
     LoaderColumn column;
-    column.name = name;
+    column.name = field.name();
     column.dtype = values.type();
     int64_t per_row = 1;
     for (int64_t size : inner) per_row *= size;
@@ -183,8 +183,8 @@ struct Collator {
                           arrow::AllocateBuffer((rows + fill) * per_row * width));
     uint8_t* out = buffer->mutable_data();
     CopyNumbers(values, begin, count, out);
-    ARROW_RETURN_NOT_OK(FillMissing(values, begin, count, per_row, name, out));
-    const double pad = PadValue(name);
+    ARROW_RETURN_NOT_OK(FillMissing(values, begin, count, per_row, field, out));
+    const double pad = options.For(field).value;
     if (missing_rows) {
       for (int64_t i = 0; i < rows; ++i) {
         if (array->IsNull(i)) FillNumbers(*values.type(), pad, per_row, out + i * per_row * width);
@@ -196,12 +196,10 @@ struct Collator {
     return column;
   }
 
-  double PadValue(const std::string& name) const { return options.For(name).value; }
-
-  Result<LoaderColumn> Ragged(const std::string& name, const std::shared_ptr<arrow::Array>& array,
+  Result<LoaderColumn> Ragged(const arrow::Field& field, const std::shared_ptr<arrow::Array>& array,
                               const ListView& view) const {
-    const PadSpec spec = options.For(name);
-    const auto longest = lengths.find(name);
+    const Padding spec = options.For(field);
+    const auto longest = lengths.find(field.name());
     int64_t length = longest == lengths.end() ? 0 : longest->second;
     if (!spec.lengths.empty()) {
       length = *std::lower_bound(spec.lengths.begin(), spec.lengths.end() - 1, length);
@@ -214,10 +212,10 @@ struct Collator {
     }
     if (even) {
       // The rows are contiguous, as in a list of one length.
-      return Dense(name, array, *view.values, view.begin(0), {length});
+      return Dense(field, array, *view.values, view.begin(0), {length});
     }
     LoaderColumn column;
-    column.name = name;
+    column.name = field.name();
     column.dtype = view.values->type();
     column.shape = {rows + fill, length};
     const int64_t width = ByteWidth(type);
@@ -231,8 +229,8 @@ struct Collator {
       CopyNumbers(*view.values, view.begin(i), have, out + front * width);
       if (view.values->null_count() > 0) {
         auto status =
-            FillMissing(*view.values, view.begin(i), have, have, name, out + front * width);
-        if (!status.ok()) return MissingValue(name, i);
+            FillMissing(*view.values, view.begin(i), have, have, field, out + front * width);
+        if (!status.ok()) return MissingValue(field.name(), i);
       }
       FillNumbers(type, spec.value, length - front - have, out + (front + have) * width);
     }
@@ -244,8 +242,8 @@ struct Collator {
 
   Result<LoaderColumn> Column(const std::shared_ptr<arrow::Field>& field,
                               const std::shared_ptr<arrow::Array>& array) const {
-    if (IsNumber(*array->type())) return Dense(field->name(), array, *array, 0, {});
-    if (auto view = ViewOf(*array); view.has_value()) return Ragged(field->name(), array, *view);
+    if (IsNumber(*array->type())) return Dense(*field, array, *array, 0, {});
+    if (auto view = ViewOf(*array); view.has_value()) return Ragged(*field, array, *view);
     if (array->type_id() == arrow::Type::FIXED_SIZE_LIST) {
       std::vector<int64_t> inner;
       const arrow::Array* level = array.get();
@@ -259,7 +257,7 @@ struct Collator {
         level = values.get();
       }
       if (IsNumber(*values->type())) {
-        return Dense(field->name(), array, *values, begin, std::move(inner));
+        return Dense(*field, array, *values, begin, std::move(inner));
       }
     }
     LoaderColumn column;
@@ -296,14 +294,18 @@ Status CheckAlike(const Batch& batch, const std::vector<LoaderColumn>& columns,
       if (options.columns.contains(other) || !(IsOfTokens(given) || IsOfTokens(other))) continue;
       const auto of_other = ViewOf(*batch.rows->column(k));
       if (!of_other.has_value() || !arrow::is_integer(of_other->values->type_id())) continue;
-      if (columns[c].shape[1] == columns[k].shape[1] && !spec.left) continue;
+      const arrow::Schema& schema = *batch.rows->schema();
+      const bool left = options.For(*schema.field(c)).left;
+      const bool sides_differ = spec.left.has_value() && left != options.For(*schema.field(k)).left;
+      if (columns[c].shape[1] == columns[k].shape[1] && !sides_differ) continue;
       if (!HaveEqualLengths(*view, *of_other, batch.num_rows())) continue;
-      std::string wanted = spec.left ? "side='left'" : "";
+      std::string wanted;
+      if (spec.left.has_value()) wanted = left ? "side='left'" : "side='right'";
       if (!spec.lengths.empty()) {
         wanted += (wanted.empty() ? "length=" : ", length=") + std::to_string(spec.lengths.back());
       }
       return Status::Invalid("padding: '", given, "' is brought to ", columns[c].shape[1],
-                             " values a row", spec.left ? ", filled up at the left" : "", ", and '",
+                             " values a row", left ? ", filled up at the left" : "", ", and '",
                              other, "', which has as many values in every row, to ",
                              columns[k].shape[1], "; say the same of both: padding={'", other,
                              "': PadSpec(", wanted, "), ...}");
@@ -321,14 +323,22 @@ Result<int64_t> LoaderColumn::bytes() const {
   return bytes;
 }
 
-PadSpec PadOptions::For(const std::string& column) const {
-  if (auto found = columns.find(column); found != columns.end()) return found->second;
-  PadSpec spec;
-  if (column == "labels") spec.value = -100;
-  if (column == "input_ids" && pad_token_id.has_value()) {
-    spec.value = static_cast<double>(*pad_token_id);
+Padding PadOptions::For(const arrow::Field& column) const {
+  ColumnPadding known = {.is_token = IsOfTokens(column.name())};
+  if (known.is_token) known.value = known_pad_id.value_or(0);
+  if (column.name() == "labels") known.value = -100;
+  known = PaddingOf(column).value_or(known);
+  if (makers != nullptr) {
+    if (const auto made = makers->find(column.name()); made != makers->end()) known = made->second;
   }
-  return spec;
+  if (known.is_token) known.value = pad_token_id.value_or(known.value);
+  Padding padding = {static_cast<double>(known.value), known.left};
+  if (const auto given = columns.find(column.name()); given != columns.end()) {
+    padding.value = given->second.value.value_or(padding.value);
+    padding.left = given->second.left.value_or(padding.left);
+    padding.lengths = given->second.lengths;
+  }
+  return padding;
 }
 
 Status MeasureLengths(const Batch& batch, const PadOptions& options, ColumnLengths* lengths) {
@@ -339,8 +349,10 @@ Status MeasureLengths(const Batch& batch, const PadOptions& options, ColumnLengt
     const auto view = ViewOf(*batch.rows->column(c));
     if (!view.has_value()) continue;
     const std::string& name = batch.rows->column_name(c);
-    const std::vector<int64_t> fixed = options.For(name).lengths;
-    const int64_t most = fixed.empty() ? std::numeric_limits<int64_t>::max() : fixed.back();
+    const auto given = options.columns.find(name);
+    const bool is_fixed = given != options.columns.end() && !given->second.lengths.empty();
+    const int64_t most =
+        is_fixed ? given->second.lengths.back() : std::numeric_limits<int64_t>::max();
     int64_t& longest = (*lengths)[name];
     for (int64_t i = 0; i < batch.num_rows(); ++i) {
       const int64_t have = view->length(i);

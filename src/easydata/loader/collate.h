@@ -11,28 +11,43 @@
 
 #include "easydata/base/status.h"
 #include "easydata/stream/batch.h"
+#include "easydata/stream/column_padding.h"
 
 namespace easydata::loader {
 
 /// Says how rows of different lengths are padded to one.
 struct PadSpec {
-  double value = 0;
-  /// Pads before the values instead of after them.
-  bool left = false;
+  /// Nothing: what the column is padded with otherwise.
+  std::optional<double> value = {};
+  /// Pads before the values instead of after them; nothing: as the column is otherwise.
+  std::optional<bool> left = {};
   /// Values a row: the least of these, in ascending order, that holds the longest row of the batch
   /// (of all ranks); without any, as many as that row has.
-  std::vector<int64_t> lengths;
+  std::vector<int64_t> lengths = {};
 };
 
-/// Columns without a PadSpec get: `labels` -100, `input_ids` the tokenizer's pad id where the
-/// stream knows it, else 0.
+/// What a PadSpec comes to.
+struct Padding {
+  double value = 0;
+  bool left = false;
+  std::vector<int64_t> lengths = {};
+};
+
+/// How columns are padded: as their PadSpec says, else as their maker does, whom the plan or the
+/// file knows (ColumnPadding), else by their names: `labels` with -100, `input_ids` with the pad
+/// token, others with 0.
 struct PadOptions {
-  std::map<std::string, PadSpec> columns;
+  std::map<std::string, PadSpec> columns = {};
   /// The stream may lack some of them.
   bool may_miss = false;
-  std::optional<int64_t> pad_token_id;
+  /// The pad token of the tokenizer that the tokens come from, where it is known.
+  std::optional<int64_t> known_pad_id = {};
+  /// The one that is asked for in its place.
+  std::optional<int64_t> pad_token_id = {};
+  ColumnPaddingsPtr makers = {};
 
-  PadSpec For(const std::string& column) const;
+  /// The one place that says how a column is padded.
+  Padding For(const arrow::Field& column) const;
 };
 
 /// One column of a batch, as training gets it.

@@ -97,12 +97,51 @@ TEST(CollateTest, RaggedListsArePadded) {
   EXPECT_EQ(Values<int32_t>(CollateOne(BatchOf("labels", kIds, rows)).ValueOrDie()),
             (std::vector<int32_t>{1, -100, -100, 2, 3, 4, -100, -100, -100, -100, -100, -100}));
   PadOptions options;
-  options.pad_token_id = 7;
+  options.known_pad_id = 7;
   EXPECT_EQ(Values<int32_t>(CollateOne(BatchOf("input_ids", kIds, rows), options).ValueOrDie()),
             (std::vector<int32_t>{1, 7, 7, 2, 3, 4, 7, 7, 7, 7, 7, 7}));
   options.columns["input_ids"] = {.value = 5, .left = true, .lengths = {4}};
   EXPECT_EQ(Values<int32_t>(CollateOne(BatchOf("input_ids", kIds, rows), options).ValueOrDie()),
             (std::vector<int32_t>{5, 5, 5, 1, 5, 2, 3, 4, 5, 5, 5, 5, 5, 5, 5, 5}));
+}
+
+TEST(CollateTest, ColumnsArePaddedAsTheirMakersSay) {
+  const std::string rows = "[[1], [2, 3]]";
+  const auto padded = [&](const std::string& column, const PadOptions& options) {
+    return Values<int32_t>(CollateOne(BatchOf(column, kIds, rows), options).ValueOrDie());
+  };
+  PadOptions options;
+  options.known_pad_id = 7;
+  options.makers = std::make_shared<const ColumnPaddings>(
+      ColumnPaddings{{"prompt_ids", {.value = 8, .left = true, .is_token = true}},
+                     {"chosen_labels", {.value = -100}}});
+  EXPECT_EQ(padded("prompt_ids", options), (std::vector<int32_t>{8, 1, 2, 3}));
+  EXPECT_EQ(padded("chosen_labels", options), (std::vector<int32_t>{1, -100, 2, 3}));
+  EXPECT_EQ(padded("input_ids", options), (std::vector<int32_t>{1, 7, 2, 3}));
+  options.pad_token_id = 9;
+  EXPECT_EQ(padded("prompt_ids", options), (std::vector<int32_t>{9, 1, 2, 3}));
+  EXPECT_EQ(padded("input_ids", options), (std::vector<int32_t>{1, 9, 2, 3}));
+  EXPECT_EQ(padded("chosen_labels", options), (std::vector<int32_t>{1, -100, 2, 3}));
+  // A PadSpec goes before, in what it says.
+  options.columns["prompt_ids"] = {.lengths = {3}};
+  EXPECT_EQ(padded("prompt_ids", options), (std::vector<int32_t>{9, 9, 1, 9, 2, 3}));
+  options.columns["prompt_ids"] = {.value = 5, .left = false};
+  EXPECT_EQ(padded("prompt_ids", options), (std::vector<int32_t>{1, 5, 2, 3}));
+}
+
+TEST(CollateTest, FilesTellHowTheirColumnsArePadded) {
+  Batch batch = BatchOf("asked", kIds, "[[1], [2, 3]]");
+  const auto saved = std::make_shared<const ColumnPaddings>(
+      ColumnPaddings{{"asked", {.value = 8, .left = true, .is_token = true}}});
+  batch.rows = batch.rows->ReplaceSchemaMetadata(nullptr);
+  batch.rows = arrow::RecordBatch::Make(WithPaddings(batch.rows->schema(), saved), 2,
+                                        {batch.rows->column(0)});
+  PadOptions options;
+  EXPECT_EQ(Values<int32_t>(CollateOne(batch, options).ValueOrDie()),
+            (std::vector<int32_t>{8, 1, 2, 3}));
+  options.makers = std::make_shared<const ColumnPaddings>(ColumnPaddings{{"asked", {.value = 4}}});
+  EXPECT_EQ(Values<int32_t>(CollateOne(batch, options).ValueOrDie()),
+            (std::vector<int32_t>{1, 4, 2, 3}));
 }
 
 TEST(CollateTest, RowLongerThanItsPaddingIsAnErrorWithItsAddress) {

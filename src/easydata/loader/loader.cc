@@ -103,6 +103,8 @@ Status Loader::Check(const StreamPlan& plan, const LoaderOptions& options) {
 Result<std::unique_ptr<Loader>> Loader::Make(StreamPlan plan, LoaderOptions options) {
   ARROW_RETURN_NOT_OK(CheckAll(plan, options));
   StepOptions& steps = options.steps;
+  steps.padding.makers = plan.facts().paddings;
+  steps.padding.pad_token_id = steps.pad_token_id;
   if (plan.facts().carries_passes) {
     steps.carried_passes = steps.passes;
     if (steps.steps.has_value()) steps.carried_passes.reset();

@@ -34,6 +34,7 @@ StreamPlan LatePipeline(mix::MixUnit unit, pack::PackStrategy strategy, uint64_t
   wiring.add_source = false;
   pack::PackOptions pack;
   pack.seq_length = 8;
+  pack.eos_token_id = 2;
   pack.strategy = strategy;
   pack.pack_window = 9;
   order::WindowShuffleOptions shuffle;

@@ -33,6 +33,8 @@ struct StepOptions {
   /// Passes that the stream itself carries on through (Demand::passes), beside `passes`.
   std::optional<int64_t> carried_passes = 1;
   PadOptions padding;
+  /// In place of the pad token that the stream knows.
+  std::optional<int64_t> pad_token_id;
 
   /// Those that users set; the others follow from what is loaded.
   static config::FieldList Fields() {
@@ -45,6 +47,12 @@ struct StepOptions {
             "drop_last", &O::drop_last,
             "Leave out a last batch that is not full. Otherwise it is short or, with several "
             "ranks, filled up with rows of attention_mask 0 and labels -100."},
+        config::Field{
+            "pad_token_id", &O::pad_token_id,
+            "Token that columns of tokens are filled up with. Unset: the pad token of the "
+            "tokenizer that they come from, else its EOS; 0 where nothing tells of a tokenizer."}
+            .AtLeast(0)
+            .AtMost(2147483647),
         config::Field{"rank", &O::rank, "Which part of every step this process gets, from 0."}
             .AtLeast(0),
         config::Field{"world_size", &O::world_size, "Processes that share the stream."}.AtLeast(1),

@@ -78,37 +78,42 @@ Result<int64_t> WholeNumber(const nlohmann::json& value) {
 config::FieldList MixOptions::Fields() {
   using O = MixOptions;
   const config::Json blocks = NameOf(kMixOrders, MixOrderKind::kBlocks);
-  return {
-      config::Field{
-          "block_size", &O::block_size,
-          "Examples of a block; at a block's end each source is within one example of its share. "
-          "Without effect where order is \"grain\"."}
-          .AtLeast(1)
-          .Beside("order", {blocks}),
-      config::Field{"seed", &O::seed,
-                    "Seed of the order within blocks; unset: 0. Without effect where order is "
-                    "\"grain\"."}
-          .OrNone()
-          .Beside("order", {blocks}),
-      config::Field{
-          "stop_strategy", &O::stop,
-          "When a source ends: start it again for ever (restart), end the mixture as soon as an "
-          "example is wanted of one that has no more (first_exhausted), or start it again until "
-          "each has been given out whole (all_exhausted)."},
-      config::Field{
-          "unit", &O::unit,
-          "What weights are shares of: examples, or tokens, of which each source then has its "
-          "share to within one document at every prefix of the stream; tokenize it before."},
-      config::Field{"schedule_unit", &O::schedule_unit,
-                    "What the steps of weights that change count: examples that were given out, "
-                    "or the steps of the loader that reads the mix."},
-      config::Field{
-          "order", &O::order,
-          "blocks: each block has each source's share, in an order of the seed; grain: exactly "
-          "the order of Grain's mix, whose weights are fixed, above 0 and of examples; "
-          "first_exhausted ends where its IterDataset.mix does, restart is its MapDataset.mix "
-          "of repeated datasets. It cannot be edited at a checkpoint."},
-  };
+  return config::Joined(
+      {{
+           config::Field{"block_size", &O::block_size,
+                         "Examples of a block; at a block's end each source is within one example "
+                         "of its share. "
+                         "Without effect where order is \"grain\"."}
+               .AtLeast(1)
+               .Beside("order", {blocks}),
+           config::Field{"seed", &O::seed,
+                         "Seed of the order within blocks; unset: 0. Without effect where order is "
+                         "\"grain\"."}
+               .OrNone()
+               .Beside("order", {blocks}),
+           config::Field{"stop_strategy", &O::stop,
+                         "When a source ends: start it again for ever (restart), end the mixture "
+                         "as soon as an "
+                         "example is wanted of one that has no more (first_exhausted), or start it "
+                         "again until "
+                         "each has been given out whole (all_exhausted)."},
+           config::Field{
+               "unit", &O::unit,
+               "What weights are shares of: examples, or tokens, of which each source then has its "
+               "share to within one document at every prefix of the stream; tokenize it before."},
+           config::Field{
+               "schedule_unit", &O::schedule_unit,
+               "What the steps of weights that change count: examples that were given out, "
+               "or the steps of the loader that reads the mix."},
+           config::Field{
+               "order", &O::order,
+               "blocks: each block has each source's share, in an order of the seed; grain: "
+               "exactly "
+               "the order of Grain's mix, whose weights are fixed, above 0 and of examples; "
+               "first_exhausted ends where its IterDataset.mix does, restart is its MapDataset.mix "
+               "of repeated datasets. It cannot be edited at a checkpoint."},
+       },
+       config::FieldsOf(&O::vocabularies)});
 }
 
 std::span<const NamedValue<StopStrategy>> NamesOf(StopStrategy) { return kStopStrategies; }

@@ -15,6 +15,7 @@
 #include "easydata/mix/grain_mix.h"
 #include "easydata/mix/token_shares.h"
 #include "easydata/mix/weight_schedule.h"
+#include "easydata/stream/vocabulary.h"
 
 namespace easydata::mix {
 
@@ -65,6 +66,8 @@ struct MixOptions {
   int64_t block_size = 1000;
   uint64_t seed = 0;
   StopStrategy stop = StopStrategy::kRestart;
+  /// They change no row, and are no part of the plan.
+  VocabularyOptions vocabularies;
 
   static config::FieldList Fields();
 
@@ -81,6 +84,8 @@ struct MixWiring {
   bool add_source = true;
   /// The column whose lengths count as tokens.
   std::string token_column = "input_ids";
+  /// Is told once what is worth a warning of the sources' tokens; may be null.
+  NoticeFunction notice = {};
 };
 
 /// All that the module itself looks at.

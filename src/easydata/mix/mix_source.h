@@ -30,6 +30,9 @@ class MixSource {
   /// Makes the stage of the first pass and returns the schema of its rows.
   Result<std::shared_ptr<arrow::Schema>> Open();
 
+  /// Its documents are closed by this token; nothing: as their shards say. Before the first row.
+  void CloseWith(std::optional<int32_t> eos_id) { shards_.CloseWith(eos_id); }
+
   const std::string& name() const { return name_; }
   /// Completed passes.
   int64_t passes() const { return passes_; }

@@ -503,8 +503,9 @@ Result<std::shared_ptr<arrow::Schema>> RowsSchema(const MixSettings& options, Sc
 
 }  // namespace
 
-Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sources,
-                                            const MixSettings& given, const StageContext& context) {
+Result<std::unique_ptr<Stage>> MakeMixStage(
+    const std::vector<StageFactory>& sources, const MixSettings& given, const StageContext& context,
+    const std::function<Result<JoinedVocabularies>()>& joined) {
   const MixSettings options = WithClock(given, context.demand);
   ARROW_ASSIGN_OR_RAISE(MixOrder order, MixOrder::Make(OfLane(options, context)));
   if (sources.size() != options.names.size()) {
@@ -523,6 +524,10 @@ Result<std::unique_ptr<Stage>> MakeMixStage(const std::vector<StageFactory>& sou
     schemas.push_back(std::move(schema));
   }
   ARROW_ASSIGN_OR_RAISE(auto schema, RowsSchema(options, std::move(schemas)));
+  if (joined != nullptr) {
+    ARROW_ASSIGN_OR_RAISE(const JoinedVocabularies vocabularies, joined());
+    for (size_t i = 0; i < vocabularies.ends.size(); ++i) made[i]->CloseWith(vocabularies.ends[i]);
+  }
   return std::make_unique<MixStage>(std::move(made), options, std::move(order), context,
                                     std::move(schema));
 }
@@ -570,6 +575,7 @@ Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOpti
   ARROW_ASSIGN_OR_RAISE(node->facts.finitude,
                         FinitudeOf(sources, settings, &node->facts.why_endless));
   std::vector<StageFactory> factories;
+  std::vector<JoinedStream> streams;
   for (size_t i = 0; i < sources.size(); ++i) {
     const StreamFacts& facts = sources[i].facts();
     if (facts.counts_steps) {
@@ -580,9 +586,13 @@ Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOpti
           "count \"examples\"");
     }
     node->facts.is_packed = node->facts.is_packed && facts.is_packed;
+    node->facts.paddings = JoinedPaddings(node->facts.paddings, facts.paddings);
     node->inputs.push_back({"sources[" + options.names[i] + "].", sources[i].node, true});
     factories.push_back(sources[i].make);
+    streams.push_back({"sources[\"" + options.names[i] + "\"]", facts.vocabularies});
   }
+  const auto joined = JoinedOnce(std::move(streams), {options.vocabularies, wiring.notice});
+  node->facts.vocabularies = AllOf(joined);
   StreamPlan plan;
   plan.node = std::move(node);
   plan.schema = [sources, settings]() -> Result<std::shared_ptr<arrow::Schema>> {
@@ -593,8 +603,8 @@ Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOpti
     ARROW_ASSIGN_OR_RAISE(auto schema, RowsSchema(settings, std::move(schemas)));
     return WithSourceField(settings, std::move(schema));
   };
-  plan.make = [factories, settings](const StageContext& context) {
-    return Timed(MakeMixStage(factories, settings, context), "mix");
+  plan.make = [factories, settings, joined](const StageContext& context) {
+    return Timed(MakeMixStage(factories, settings, context, joined), "mix");
   };
   return plan;
 }

@@ -1,8 +1,6 @@
 #include "easydata/mix/union_schema.h"
 
 #include <arrow/array.h>
-#include <arrow/compute/cast.h>
-#include <arrow/datum.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -12,6 +10,7 @@
 
 #include "easydata/json/json_column.h"
 #include "easydata/stream/common_columns.h"
+#include "easydata/stream/common_type.h"
 
 namespace easydata::mix {
 namespace {
@@ -74,7 +73,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> ToUnion(const std::shared_ptr<arrow:
     } else if (column->type_id() == arrow::Type::NA || column->type()->Equals(*target->type())) {
       continue;
     } else {
-      ARROW_ASSIGN_OR_RAISE(column, arrow::compute::Cast(*column, target->type()));
+      ARROW_ASSIGN_OR_RAISE(column, CastValues(column, target->type()));
     }
     ARROW_ASSIGN_OR_RAISE(out, out->SetColumn(i, target, std::move(column)));
   }

@@ -11,9 +11,8 @@
 namespace easydata::mix {
 
 /// Joins the columns of several sources, matched by name, in the order of their first appearance.
-/// A column that some lack is null there. Types must agree, except that strings and lists with
-/// offsets of 32 and 64 bits, and integers of different widths, become the wider one; else
-/// TypeError, which names the column, both sources and both types.
+/// A column that some lack is null there. Types must have a CommonType(); else TypeError, which
+/// names the column, both sources and both types.
 ///
 /// Where one source has JSON text (json_column.h) all have: a whole row or a value that has a type
 /// elsewhere is written as JSON.

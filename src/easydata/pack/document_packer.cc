@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "easydata/pack/pack_tokens.h"
 #include "easydata/stream/memory_stage.h"
 
 namespace easydata::pack {
@@ -30,6 +31,7 @@ Result<std::unique_ptr<DocumentPacker>> DocumentPacker::Make(const PackOptions& 
                                                              const PackWiring& wiring) {
   PackSettings settings{options, wiring};
   ARROW_RETURN_NOT_OK(settings.Validate());
+  ARROW_ASSIGN_OR_RAISE(settings, WithTokenIds(std::move(settings), {}));
   return std::unique_ptr<DocumentPacker>(new DocumentPacker(std::move(settings)));
 }
 

@@ -174,8 +174,12 @@ Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
   }
   const Address address = batch_->AddressOf(row);
   const bool has_own_end = address.shard != nullptr && address.shard->has_own_ends;
-  const bool closed = !strategy_.adds_eos || has_own_end ||
-                      tokens.Value(ref.row, length - 1) == options_.eos_token_id;
+  int32_t eos = 0;
+  if (strategy_.adds_eos && !has_own_end) {
+    ARROW_ASSIGN_OR_RAISE(eos, EosOf(address));
+  }
+  const bool closed =
+      !strategy_.adds_eos || has_own_end || tokens.Value(ref.row, length - 1) == eos;
   int64_t kept = length;
   int64_t packed = length + (closed ? 0 : 1);
   const int64_t longest = options_.seq_length;
@@ -186,10 +190,10 @@ Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
         return TooLong(row, packed);
       case Overlong::kTruncate: {
         // A closing EOS of the document's own is not lost: it is written again.
-        const int64_t eos = strategy_.adds_eos && !has_own_end ? 1 : 0;
-        kept = longest - eos;
+        const int64_t end = strategy_.adds_eos && !has_own_end ? 1 : 0;
+        kept = longest - end;
         packed = longest;
-        Count(address, "truncated", 1, length - kept - (closed ? eos : 0));
+        Count(address, "truncated", 1, length - kept - (closed ? end : 0));
         break;
       }
       case Overlong::kDrop:
@@ -199,8 +203,16 @@ Result<bool> DocumentReader::Accept(int64_t row, Document* document) {
         return TooLong(row, packed);
     }
   }
-  *document = {batch_, row, kept, packed, ref};
+  *document = {batch_, row, kept, packed, ref, eos};
   return true;
+}
+
+Result<int32_t> DocumentReader::EosOf(const Address& address) const {
+  if (options_.eos_token_id.has_value()) return *options_.eos_token_id;
+  if (address.shard != nullptr && address.shard->eos_id.has_value()) return *address.shard->eos_id;
+  return RowError(address,
+                  "the tokens come from several tokenizers, and nothing says which one this "
+                  "document is of, so that its EOS is not known; set eos_token_id");
 }
 
 Status DocumentReader::NoneFits(int64_t row) const {

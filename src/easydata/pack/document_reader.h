@@ -56,6 +56,7 @@ struct Document {
   int64_t kept = 0;
   int64_t length = 0;  // kept, and 1 where an EOS is added
   RowRef ref{};        // of the row
+  int32_t eos = 0;     // that is added
 
   /// The field's column; the document is row `ref.row` of it.
   const TokenColumn& column(size_t field) const { return batch->columns[ref.part][field]; }
@@ -92,6 +93,8 @@ class DocumentReader {
   Result<bool> Accept(int64_t row, Document* document);
   Status TooLong(int64_t row, int64_t length) const;
   Status NoneFits(int64_t row) const;
+  /// The token that closes the document of a row.
+  Result<int32_t> EosOf(const Address& address) const;
   void Count(const Address& address, const char* reason, int64_t rows, int64_t tokens);
 
   std::unique_ptr<Stage> upstream_;

@@ -43,6 +43,7 @@ int64_t Drain(Stage* stage) {
 void BM_Pack(benchmark::State& state) {
   static const auto documents = Documents();
   PackSettings options;
+  options.eos_token_id = 2;
   options.strategy = static_cast<PackStrategy>(state.range(0));
   options.rows_per_batch = state.range(1);
   int64_t tokens = 0;
@@ -69,6 +70,7 @@ BENCHMARK(BM_Pack)
 void BM_PackAndBalance(benchmark::State& state) {
   static const auto documents = Documents();
   PackSettings options;
+  options.eos_token_id = 2;
   options.rows_per_batch = 32;
   int64_t tokens = 0;
   for (auto _ : state) {

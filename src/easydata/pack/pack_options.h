@@ -33,8 +33,10 @@ constexpr int64_t kMaxLeftOut = int64_t{1} << 20;
 /// What users set of a packer.
 struct PackOptions {
   int32_t seq_length = 2048;
-  int32_t eos_token_id = 2;
-  int32_t pad_token_id = 0;
+  /// Nothing: that of the tokens' vocabulary, each document's own where they are of several.
+  std::optional<int32_t> eos_token_id;
+  /// Nothing: that of the tokens' vocabulary, else its EOS; 0 where nothing is known.
+  std::optional<int32_t> pad_token_id;
   PackStrategy strategy = PackStrategy::kGreedy;
   int32_t num_packers = 4;
   bool include_segment_ids = true;
@@ -59,10 +61,20 @@ struct PackOptions {
     using O = PackOptions;
     return {
         config::Field{"seq_length", &O::seq_length, "Tokens of every row."}.AtLeast(2),
-        config::Field{"eos_token_id", &O::eos_token_id, "Token that closes every document."}
-            .AtLeast(0),
-        config::Field{"pad_token_id", &O::pad_token_id, "Token that fills what is left of a row."}
-            .AtLeast(0),
+        config::Field{
+            "eos_token_id", &O::eos_token_id,
+            "Token that closes every document. Unset: the tokenizer's, which the tokens' files "
+            "know too; of several tokenizers, each document's own. It must be set where nothing "
+            "tells of the tokenizer."}
+            .ActsAt({"pack.text"})
+            .AtLeast(0)
+            .AtMost(2147483647),
+        config::Field{"pad_token_id", &O::pad_token_id,
+                      "Token that fills what is left of a row. Unset: the tokenizer's pad token, "
+                      "else its EOS; 0 where nothing tells of the tokenizer."}
+            .ReadsAs(0)
+            .AtLeast(0)
+            .AtMost(2147483647),
         config::Field{"strategy", &O::strategy, kPackingStrategiesText},
         config::Field{"num_packers", &O::num_packers,
                       "Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit."}

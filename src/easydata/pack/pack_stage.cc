@@ -11,6 +11,7 @@
 #include "easydata/config/descriptor.h"
 #include "easydata/order/repeat_stage.h"
 #include "easydata/pack/document_reader.h"
+#include "easydata/pack/pack_tokens.h"
 #include "easydata/pack/row_plan.h"
 #include "easydata/pack/row_writer.h"
 #include "easydata/pack/window_planner.h"
@@ -281,12 +282,20 @@ namespace {
 
 /// The options that rows depend on: all that are declared and some more, but for those that the
 /// strategy does not look at, or that add nothing to the rows: positions are to stay small.
-nlohmann::json Described(const PackSettings& options) {
+nlohmann::json Described(const PackSettings& options, const Vocabularies& vocabularies) {
   nlohmann::json keys = config::WriteConfig<PackOptions>(options);
+  const PackingStrategy& strategy = StrategyOf(options.strategy);
+  if (!options.eos_token_id.has_value() && !strategy.adds_eos) keys.erase("eos_token_id");
+  if (!options.eos_token_id.has_value() && strategy.adds_eos) {
+    // Each document's own.
+    keys["eos_token_id"] = nlohmann::json::array();
+    for (const VocabularyPtr& vocabulary : vocabularies.known) {
+      if (vocabulary->eos_id.has_value()) keys["eos_token_id"].push_back(*vocabulary->eos_id);
+    }
+  }
   keys["input_field"] = options.input_field;
   keys["token_fields"] = options.token_fields.value_or(std::vector<std::string>());
   keys["default_token_fields"] = !options.token_fields.has_value();
-  const PackingStrategy& strategy = StrategyOf(options.strategy);
   if (!strategy.uses_num_packers) keys.erase("num_packers");
   keys.erase("pack_window");
   for (const char* name : {"labels", "ignore_first_label", "seq_lengths"}) {
@@ -317,10 +326,12 @@ Status CheckNotPadded(const StreamPlan& upstream) {
 
 Result<StreamPlan> PackPlan(const StreamPlan& upstream, const PackOptions& options,
                             const PackWiring& wiring) {
-  const PackSettings settings{options, wiring};
-  ARROW_RETURN_NOT_OK(settings.Validate());
+  PackSettings given{options, wiring};
+  ARROW_RETURN_NOT_OK(given.Validate());
   ARROW_RETURN_NOT_OK(CheckNotPadded(upstream));
-  auto node = MakeNode("pack", Described(settings), upstream);
+  ARROW_ASSIGN_OR_RAISE(const Vocabularies vocabularies, upstream.facts().Tokens());
+  ARROW_ASSIGN_OR_RAISE(const PackSettings settings, WithTokenIds(std::move(given), vocabularies));
+  auto node = MakeNode("pack", Described(settings, vocabularies), upstream);
   node->facts.is_packed = true;
   node->facts.balance_groups = 0;
   node->facts.carries_passes = true;

@@ -93,11 +93,10 @@ Status RowWriter::Put(const Document& document, int64_t offset, int32_t length) 
     const auto last = [&] { return column.Value(row, document.kept - 1); };
     switch (rule) {
       case FieldRule::kTokens:
-        out[copied] = options_.eos_token_id;
+        out[copied] = document.eos;
         break;
       case FieldRule::kLabels:
-        out[copied] =
-            !column.IsNull(row) && last() == kIgnoredLabel ? kIgnoredLabel : options_.eos_token_id;
+        out[copied] = !column.IsNull(row) && last() == kIgnoredLabel ? kIgnoredLabel : document.eos;
         break;
       case FieldRule::kMask:
         out[copied] = column.IsNull(row) || last() != 0 ? 1 : 0;
@@ -174,7 +173,7 @@ void RowWriter::CloseRow() {
   }
   for (size_t i = 0; i < fields_.size(); ++i) {
     int32_t padding = 0;
-    if (fields_[i].rule == FieldRule::kTokens) padding = options_.pad_token_id;
+    if (fields_[i].rule == FieldRule::kTokens) padding = options_.pad_token_id.value_or(0);
     if (fields_[i].rule == FieldRule::kLabels) padding = kIgnoredLabel;
     std::fill_n(Plane(static_cast<int>(kFirstField + i)) + at, length, padding);
   }

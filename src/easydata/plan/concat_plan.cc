@@ -8,7 +8,7 @@
 #include "easydata/json/json_column.h"
 #include "easydata/json/json_text.h"
 #include "easydata/source/json_rows.h"
-#include "easydata/stream/common_columns.h"
+#include "easydata/stream/common_type.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/transform/cast_columns.h"
 #include "easydata/transform/conform_columns.h"
@@ -58,7 +58,8 @@ bool HasJsonRows(const arrow::Schema& schema) {
 }  // namespace
 
 Result<std::optional<StreamPlan>> ConcatInCommonColumns(std::vector<source::ConcatPart> parts,
-                                                        const Columns& columns) {
+                                                        const Columns& columns,
+                                                        const JoinOptions& join) {
   std::vector<SchemaPtr> schemas;
   for (const source::ConcatPart& part : parts) {
     ARROW_ASSIGN_OR_RAISE(schemas.emplace_back(), part.plan.schema());
@@ -66,7 +67,7 @@ Result<std::optional<StreamPlan>> ConcatInCommonColumns(std::vector<source::Conc
   const bool is_same = std::all_of(schemas.begin(), schemas.end(), [&](const SchemaPtr& schema) {
     return IsSameForm(*schema, *schemas.front());
   });
-  if (is_same) return source::ConcatPlan(std::move(parts));
+  if (is_same) return source::ConcatPlan(std::move(parts), join);
   const SchemaPtr typed = TypedSchema(schemas);
   const SchemaPtr common = typed != nullptr ? typed : source::JsonRowSchema(columns);
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -80,7 +81,7 @@ Result<std::optional<StreamPlan>> ConcatInCommonColumns(std::vector<source::Conc
     }
     plan = MapPlan(plan, transform::CastColumns(common));
   }
-  return source::ConcatPlan(std::move(parts));
+  return source::ConcatPlan(std::move(parts), join);
 }
 
 }  // namespace easydata::plan

@@ -18,6 +18,7 @@ namespace easydata::plan {
 ///
 /// The parts give the requested `columns`; there is at least one.
 Result<std::optional<StreamPlan>> ConcatInCommonColumns(std::vector<source::ConcatPart> parts,
-                                                        const Columns& columns);
+                                                        const Columns& columns,
+                                                        const JoinOptions& join = {});
 
 }  // namespace easydata::plan

@@ -11,8 +11,11 @@ namespace {
 class ConcatenatedPlan : public LogicalPlan {
  public:
   ConcatenatedPlan(std::vector<LogicalPlanPtr> inputs, std::vector<ConcatenatedShard> shards,
-                   LogicalPlanPtr rows)
-      : inputs_(std::move(inputs)), shards_(std::move(shards)), rows_(std::move(rows)) {}
+                   LogicalPlanPtr rows, JoinOptions join)
+      : inputs_(std::move(inputs)),
+        shards_(std::move(shards)),
+        rows_(std::move(rows)),
+        join_{join.vocabularies, ToldOnce(std::move(join.notice))} {}
 
   Result<StreamPlan> Make(const Request& request) const override {
     std::vector<const ConcatenatedShard*> asked;
@@ -39,10 +42,12 @@ class ConcatenatedPlan : public LogicalPlan {
         if (asked[end]->name == asked[end]->input_name) continue;
         part.shard_names[asked[end]->input_name] = asked[end]->name;
       }
+      part.name = "sources[" + std::to_string(asked[begin]->input) + "]";
       ARROW_ASSIGN_OR_RAISE(part.plan, inputs_[asked[begin]->input]->Make(of_part));
       parts.push_back(std::move(part));
     }
-    ARROW_ASSIGN_OR_RAISE(auto joined, ConcatInCommonColumns(std::move(parts), request.columns));
+    ARROW_ASSIGN_OR_RAISE(auto joined,
+                          ConcatInCommonColumns(std::move(parts), request.columns, join_));
     return joined.has_value() ? std::move(*joined) : rows_->Make(request);
   }
 
@@ -50,13 +55,16 @@ class ConcatenatedPlan : public LogicalPlan {
   const std::vector<LogicalPlanPtr> inputs_;
   const std::vector<ConcatenatedShard> shards_;
   const LogicalPlanPtr rows_;
+  const JoinOptions join_;
 };
 
 }  // namespace
 
 LogicalPlanPtr Concatenated(std::vector<LogicalPlanPtr> inputs,
-                            std::vector<ConcatenatedShard> shards, LogicalPlanPtr rows) {
-  return std::make_shared<ConcatenatedPlan>(std::move(inputs), std::move(shards), std::move(rows));
+                            std::vector<ConcatenatedShard> shards, LogicalPlanPtr rows,
+                            JoinOptions join) {
+  return std::make_shared<ConcatenatedPlan>(std::move(inputs), std::move(shards), std::move(rows),
+                                            std::move(join));
 }
 
 }  // namespace easydata::plan

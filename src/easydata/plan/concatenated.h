@@ -16,8 +16,10 @@ struct ConcatenatedShard {
 };
 
 /// Reads the rows of the inputs, one after the other, in common columns (ConcatInCommonColumns).
-/// `rows` reads the same rows one by one, where they have no columns in common.
+/// `rows` reads the same rows one by one, where they have no columns in common. `join` says how
+/// tokens of several vocabularies are joined.
 LogicalPlanPtr Concatenated(std::vector<LogicalPlanPtr> inputs,
-                            std::vector<ConcatenatedShard> shards, LogicalPlanPtr rows);
+                            std::vector<ConcatenatedShard> shards, LogicalPlanPtr rows,
+                            JoinOptions join = {});
 
 }  // namespace easydata::plan

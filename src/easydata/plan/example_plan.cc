@@ -99,6 +99,10 @@ StreamPlan ExamplePlan(const StreamPlan& upstream,
   auto node = MakeNode("examples", described, upstream);
   node->tokenizer = context->encoder->fingerprint();
   node->facts.is_padded = maker->is_padded();
+  node->facts.paddings =
+      JoinedPaddings(std::make_shared<const ColumnPaddings>(maker->paddings(context->tokens)),
+                     upstream.facts().paddings);
+  node->facts.vocabularies = AllOf(context->vocabulary);
   auto op = trainer::ExampleOp(std::move(maker), std::move(context), std::move(options));
   return WithCutNotices(MapPlan(upstream, std::move(op), std::move(node)), std::move(on_cuts));
 }

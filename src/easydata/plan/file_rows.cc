@@ -28,6 +28,7 @@ class FileRowsPlan : public LogicalPlan {
     options.shards = request.shards;
     options.start_row = request.start_row;
     options.shuffle = order;
+    options.is_look = request.is_look;
     if (request.is_look) {
       options.errors = {LookPolicy(options.errors.on_error), LookPolicy(options.errors.on_missing),
                         std::nullopt};
@@ -45,8 +46,9 @@ class FileRowsPlan : public LogicalPlan {
   }
 
  protected:
-  Result<std::shared_ptr<arrow::Schema>> Schema() const override {
+  Result<std::shared_ptr<arrow::Schema>> Schema(bool is_look) const override {
     source::SourceStageOptions options = options_;
+    options.is_look = is_look;
     ARROW_ASSIGN_OR_RAISE(options.columns, Narrowed(std::nullopt));
     return source::SourceSchema(*source_, options);
   }

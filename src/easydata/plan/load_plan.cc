@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "easydata/config/descriptor.h"
+#include "easydata/config/option_error.h"
 #include "easydata/order/repeat_stage.h"
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/pack/balance_stage.h"
@@ -125,11 +126,37 @@ void LoadOptions::Check(const std::string& path, config::Problems* problems) con
   }
 }
 
+namespace {
+
+/// Takes the pad token from the vocabulary; one that is named must be an id of it.
+Status PadTokens(const StreamPlan& plan, loader::PadOptions* padding) {
+  ARROW_ASSIGN_OR_RAISE(const Vocabularies vocabularies, plan.facts().Tokens());
+  padding->known_pad_id = vocabularies.pad_id();
+  const auto limit = vocabularies.id_limit();
+  if (!limit.has_value()) return Status::OK();
+  const auto check = [&](const char* option, const char* column, int64_t id) {
+    if (id < *limit) return Status::OK();
+    return config::OptionError(option, column + std::to_string(id) +
+                                           " is no id of the tokenizer: its ids end at " +
+                                           std::to_string(*limit - 1) + "; the tokens are of " +
+                                           vocabularies.known.front()->Shown());
+  };
+  if (padding->pad_token_id.has_value()) {
+    ARROW_RETURN_NOT_OK(check("pad_token_id", "", *padding->pad_token_id));
+  }
+  const auto named = padding->columns.find("input_ids");
+  if (named == padding->columns.end() || !named->second.value.has_value()) return Status::OK();
+  return check("padding", "input_ids: ", static_cast<int64_t>(*named->second.value));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<loader::Loader>> MakeLoader(StreamPlan plan, LoadOptions options) {
   if (options.epochs.has_value()) options.loader.steps.passes = *options.epochs;
   ARROW_RETURN_NOT_OK(config::CheckOptions(options));
   ARROW_RETURN_NOT_OK(loader::Loader::Check(plan, options.loader));
   ARROW_RETURN_NOT_OK(CheckBalance(plan, options));
+  ARROW_RETURN_NOT_OK(PadTokens(plan, &options.loader.steps.padding));
   ARROW_ASSIGN_OR_RAISE(plan, WithRowsShuffled(plan, options));
   ARROW_ASSIGN_OR_RAISE(plan, Bucketed(std::move(plan), &options));
   return loader::Loader::Make(std::move(plan), std::move(options.loader));

@@ -50,14 +50,27 @@ Result<std::vector<std::vector<std::string>>> LogicalPlan::FirstForms() const {
   return *forms_;
 }
 
+Result<std::optional<std::vector<std::shared_ptr<arrow::RecordBatch>>>>
+LogicalPlan::FirstRowsOfForms() const {
+  ARROW_RETURN_NOT_OK(FirstForms().status());
+  std::lock_guard<std::mutex> lock(forms_mutex_);
+  return rows_of_forms_;
+}
+
 Result<std::vector<std::vector<std::string>>> LogicalPlan::LookAtForms() const {
   std::vector<std::vector<std::string>> forms;
   ARROW_ASSIGN_OR_RAISE(const auto peeked, Peek(kLookedAt));
+  std::vector<std::shared_ptr<arrow::RecordBatch>> rows_of_forms;
   if (peeked.has_value()) {
     for (const auto& batch : peeked->batches) {
-      trainer::RowForms of_batch = trainer::FormsOf(*batch);
+      std::vector<int64_t> rows;
+      trainer::RowForms of_batch = trainer::FormsOf(*batch, &rows);
       std::move(of_batch.forms.begin(), of_batch.forms.end(), std::back_inserter(forms));
+      for (const int64_t row : rows) {
+        ARROW_ASSIGN_OR_RAISE(rows_of_forms.emplace_back(), source::CopyOfRow(*batch, row));
+      }
     }
+    rows_of_forms_ = std::move(rows_of_forms);
     if (peeked->is_all || !forms.empty()) return forms;
   }
   ARROW_ASSIGN_OR_RAISE(auto names, FirstRowNames());
@@ -70,7 +83,7 @@ Result<std::optional<source::FirstRows>> LogicalPlan::Peek(int64_t num_rows) con
 }
 
 Result<std::vector<std::string>> LogicalPlan::FieldNames() const {
-  ARROW_ASSIGN_OR_RAISE(auto names, ColumnNames());
+  ARROW_ASSIGN_OR_RAISE(auto names, AllColumnNames());
   if (!names.has_value()) {
     ARROW_ASSIGN_OR_RAISE(names, FirstRowNames());
   }
@@ -91,20 +104,31 @@ Result<std::vector<std::string>> FieldsOfRow(const arrow::RecordBatch& rows, int
 }
 
 Result<std::optional<std::vector<std::string>>> LogicalPlan::ColumnNames() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (column_names_.has_value()) return *column_names_;
-  ARROW_ASSIGN_OR_RAISE(const auto schema, Schema());
-  std::vector<std::string> names = schema->field_names();
-  if (std::find(names.begin(), names.end(), json::kRowColumn) == names.end()) {
-    column_names_.emplace(std::move(names));
-  } else {
-    column_names_.emplace(std::nullopt);
-  }
-  return *column_names_;
+  return RememberNames(/*is_look=*/true, &column_names_);
 }
 
-Result<std::shared_ptr<arrow::Schema>> LogicalPlan::Schema() const {
-  ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, Make({}));
+Result<std::optional<std::vector<std::string>>> LogicalPlan::AllColumnNames() const {
+  return RememberNames(/*is_look=*/false, &all_column_names_);
+}
+
+Result<LogicalPlan::Names> LogicalPlan::RememberNames(bool is_look,
+                                                      std::optional<Names>* known) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (known->has_value()) return **known;
+  ARROW_ASSIGN_OR_RAISE(const auto schema, Schema(is_look));
+  std::vector<std::string> names = schema->field_names();
+  if (std::find(names.begin(), names.end(), json::kRowColumn) == names.end()) {
+    known->emplace(std::move(names));
+  } else {
+    known->emplace(std::nullopt);
+  }
+  return **known;
+}
+
+Result<std::shared_ptr<arrow::Schema>> LogicalPlan::Schema(bool is_look) const {
+  Request request;
+  request.is_look = is_look;
+  ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, Make(request));
   return plan.schema();
 }
 

@@ -52,8 +52,12 @@ class LogicalPlan {
   /// Whether a request may start at any row of a shard.
   virtual bool CanSeek() const { return false; }
 
-  /// Names of the columns of all rows; nothing where rows have no schema. They are looked for once.
+  /// Names of the columns of the first rows, those of one file; nothing where rows have no schema.
+  /// They are looked for once.
   Result<std::optional<std::vector<std::string>>> ColumnNames() const;
+
+  /// The same of all rows: what files there are is read of, each once.
+  Result<std::optional<std::vector<std::string>>> AllColumnNames() const;
 
   /// Names of the fields of the first row; nothing where there is no row. It is read, on this
   /// thread where the plan knows how, and read again by the stream.
@@ -64,28 +68,39 @@ class LogicalPlan {
   /// that hold null are not named.
   Result<std::vector<std::vector<std::string>>> FirstForms() const;
 
+  /// Of the rows of FirstForms() the first of each form, as batches of one row; rows of which other
+  /// fields say something are of another form here. Nothing where the plan must be read to know
+  /// them.
+  Result<std::optional<std::vector<std::shared_ptr<arrow::RecordBatch>>>> FirstRowsOfForms() const;
+
   /// The first rows up to one that cannot be read, on this thread; nothing where the plan must be
   /// read to know them.
   virtual Result<std::optional<source::FirstRows>> Peek(int64_t num_rows) const;
 
-  /// Names of the fields that rows have; of rows without a schema, those of the first one.
+  /// Names of the fields that all rows have; of rows without a schema, those of the first one.
   virtual Result<std::vector<std::string>> FieldNames() const;
 
  protected:
   /// So many rows are looked at to know the others by.
   static constexpr int64_t kLookedAt = 1000;
 
-  /// What FirstForms() gives, perhaps some of it several times.
+  /// What FirstForms() gives, perhaps some of it several times. Called under forms_mutex_.
   virtual Result<std::vector<std::vector<std::string>>> LookAtForms() const;
 
-  /// The schema of all rows.
-  virtual Result<std::shared_ptr<arrow::Schema>> Schema() const;
+  /// The schema of all rows; `is_look`: of the first ones.
+  virtual Result<std::shared_ptr<arrow::Schema>> Schema(bool is_look) const;
 
  private:
+  using Names = std::optional<std::vector<std::string>>;
+
+  Result<Names> RememberNames(bool is_look, std::optional<Names>* known) const;
+
   mutable std::mutex mutex_;
-  mutable std::optional<std::optional<std::vector<std::string>>> column_names_;
+  mutable std::optional<Names> column_names_;
+  mutable std::optional<Names> all_column_names_;
   mutable std::mutex forms_mutex_;
   mutable std::optional<std::vector<std::vector<std::string>>> forms_;
+  mutable std::optional<std::vector<std::shared_ptr<arrow::RecordBatch>>> rows_of_forms_;
 };
 
 using LogicalPlanPtr = std::shared_ptr<const LogicalPlan>;

@@ -56,7 +56,7 @@ class TwoRows : public LogicalPlan {
   mutable std::vector<Request> requests;
 
  protected:
-  Result<std::shared_ptr<arrow::Schema>> Schema() const override {
+  Result<std::shared_ptr<arrow::Schema>> Schema(bool is_look) const override {
     arrow::FieldVector fields;
     for (const std::string& name : columns_) {
       fields.push_back(arrow::field(name, arrow::list(arrow::int32())));
@@ -90,6 +90,7 @@ mix::MixOptions MixOf(const std::vector<std::string>& names) {
 PackedOptions PackOf(int64_t seq_length) {
   PackedOptions options;
   options.pack.seq_length = seq_length;
+  options.pack.eos_token_id = 2;
   return options;
 }
 

@@ -10,8 +10,10 @@ namespace {
 
 class MixedPlan : public LogicalPlan {
  public:
-  MixedPlan(std::vector<LogicalPlanPtr> inputs, mix::MixOptions options)
-      : inputs_(std::move(inputs)), options_(std::move(options)) {}
+  MixedPlan(std::vector<LogicalPlanPtr> inputs, mix::MixOptions options, NoticeFunction notice)
+      : inputs_(std::move(inputs)),
+        options_(std::move(options)),
+        notice_(ToldOnce(std::move(notice))) {}
 
   Result<StreamPlan> Make(const Request& request) const override {
     ARROW_RETURN_NOT_OK(CheckOnlyShard(request, kMixedShard, "a mixture"));
@@ -24,6 +26,8 @@ class MixedPlan : public LogicalPlan {
       ARROW_ASSIGN_OR_RAISE(plans.emplace_back(), inputs_[i]->Make(of_input));
     }
     mix::MixWiring wiring;
+    // What is looked ahead at is asked for once more.
+    if (!request.is_look) wiring.notice = notice_;
     wiring.add_source =
         !request.columns.has_value() || FindColumn(*request.columns, mix::kSourceColumn) != nullptr;
     return mix::MixPlan(plans, options_, wiring);
@@ -54,7 +58,13 @@ class MixedPlan : public LogicalPlan {
     std::set<std::string> somewhere;
     bool all_known = true;
     for (const LogicalPlanPtr& input : inputs_) {
-      ARROW_ASSIGN_OR_RAISE(const auto names, input->ColumnNames());
+      ARROW_ASSIGN_OR_RAISE(auto names, input->ColumnNames());
+      // A column that the first file lacks may be in another.
+      if (names.has_value() && std::ranges::any_of(wanted, [&](const ColumnRequest& column) {
+            return std::ranges::find(*names, column.name) == names->end();
+          })) {
+        ARROW_ASSIGN_OR_RAISE(names, input->AllColumnNames());
+      }
       all_known = all_known && names.has_value();
       known.emplace_back();
       if (!names.has_value()) continue;
@@ -76,12 +86,14 @@ class MixedPlan : public LogicalPlan {
 
   const std::vector<LogicalPlanPtr> inputs_;
   const mix::MixOptions options_;
+  const NoticeFunction notice_;
 };
 
 }  // namespace
 
-LogicalPlanPtr Mixed(std::vector<LogicalPlanPtr> inputs, mix::MixOptions options) {
-  return std::make_shared<MixedPlan>(std::move(inputs), std::move(options));
+LogicalPlanPtr Mixed(std::vector<LogicalPlanPtr> inputs, mix::MixOptions options,
+                     NoticeFunction notice) {
+  return std::make_shared<MixedPlan>(std::move(inputs), std::move(options), std::move(notice));
 }
 
 }  // namespace easydata::plan

@@ -11,7 +11,9 @@ namespace easydata::plan {
 inline constexpr const char kMixedShard[] = "mixed_shard_0";
 
 /// Mixes the rows of the inputs, by the names in `options`. Each row has the name of its input in
-/// column `__source__` where that is asked for.
-LogicalPlanPtr Mixed(std::vector<LogicalPlanPtr> inputs, mix::MixOptions options);
+/// column `__source__` where that is asked for. `notice` is told what is worth a warning of their
+/// tokens; may be null.
+LogicalPlanPtr Mixed(std::vector<LogicalPlanPtr> inputs, mix::MixOptions options,
+                     NoticeFunction notice = nullptr);
 
 }  // namespace easydata::plan

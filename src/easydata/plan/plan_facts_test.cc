@@ -62,6 +62,7 @@ StreamPlan WorkOnColumn(const StreamPlan& upstream, const char* op, const char* 
 PackedOptions Packing() {
   PackedOptions options;
   options.pack.seq_length = 8;
+  options.pack.eos_token_id = 2;
   options.shuffle = false;
   return options;
 }

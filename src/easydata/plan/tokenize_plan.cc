@@ -59,7 +59,8 @@ class CutNoticeStage : public ForwardingStage {
 
 Result<StreamPlan> TokenizePlan(const StreamPlan& upstream,
                                 std::shared_ptr<const tokenizers::TextEncoder> encoder,
-                                const transform::TokenizeOptions& options, CutCallback on_cuts) {
+                                const transform::TokenizeOptions& options, CutCallback on_cuts,
+                                VocabularyPtr vocabulary) {
   const nlohmann::json described = {{"tokenizer", encoder->fingerprint()},
                                     {"content_field", options.column},
                                     {"add_special_tokens", options.encode.add_special_tokens},
@@ -69,6 +70,7 @@ Result<StreamPlan> TokenizePlan(const StreamPlan& upstream,
                                     {"on_error", options.skip_missing ? "skip" : "raise"}};
   auto node = MakeNode("tokenize", described, upstream);
   node->tokenizer = encoder->fingerprint();
+  node->facts.vocabularies = AllOf(std::move(vocabulary));
   ARROW_ASSIGN_OR_RAISE(auto op, transform::TokenizeOp(std::move(encoder), options));
   node->keeps_row_count = op->keeps_rows();
   return WithCutNotices(MapPlan(upstream, std::move(op), std::move(node)), std::move(on_cuts));

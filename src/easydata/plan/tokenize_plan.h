@@ -23,11 +23,12 @@ struct CutReport {
 using CutCallback = std::function<Status(const CutReport&)>;
 
 /// Tokenizes a column of texts. Calls `on_cuts`, where there is one, once when the first documents
-/// are cut, and once at the end of the first pass that cut some.
+/// are cut, and once at the end of the first pass that cut some. `vocabulary` is the encoder's,
+/// with what its configuration names; null: nobody has to know it.
 Result<StreamPlan> TokenizePlan(const StreamPlan& upstream,
                                 std::shared_ptr<const tokenizers::TextEncoder> encoder,
                                 const transform::TokenizeOptions& options,
-                                CutCallback on_cuts = nullptr);
+                                CutCallback on_cuts = nullptr, VocabularyPtr vocabulary = nullptr);
 
 /// The plan, whose cuts are told to `on_cuts` as TokenizePlan() tells them; null: the plan as it
 /// is.

@@ -36,7 +36,8 @@ class TokenizedPlan : public LogicalPlan {
       tokenize.attention_mask = false;
     if (request.whole_documents && options_.may_be_whole) tokenize.encode.max_length = 0;
     ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, texts_->Make(texts));
-    ARROW_ASSIGN_OR_RAISE(StreamPlan tokens, TokenizePlan(plan, encoder_, tokenize, on_cuts_));
+    ARROW_ASSIGN_OR_RAISE(StreamPlan tokens,
+                          TokenizePlan(plan, encoder_, tokenize, on_cuts_, options_.vocabulary));
     if (all) return tokens;
     return MapPlan(tokens, transform::ConformColumns(*request.columns));
   }

@@ -16,6 +16,8 @@ struct TokenizedOptions {
   /// The length that documents are cut to was not asked for: a consumer that splits them has them
   /// whole.
   bool may_be_whole = false;
+  /// Of the encoder; null: nobody has to know it.
+  VocabularyPtr vocabulary;
 };
 
 /// Tokenizes the texts in a column of `texts`.

@@ -144,6 +144,7 @@ Status ArrayRecordFile::TakeFooter(const Records& footer, int64_t footer_offset)
   if (is_regular) firsts_ = {};
   num_records_ = records;
   writer_options_ = std::move(head.writer_options);
+  vocabulary_ = std::move(head.vocabulary);
   return Status::OK();
 }
 

@@ -42,6 +42,8 @@ class ArrayRecordFile {
   int64_t num_chunks() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   /// As array_record's writer was told: "group_size:1,transpose:false,...".
   const std::string& writer_options() const { return writer_options_; }
+  /// What our own writer said of the records' tokens (ArrayRecordOptions::vocabulary); "": nothing.
+  const std::string& vocabulary() const { return vocabulary_; }
 
   RecordChunk chunk(int64_t k) const;
   /// The number of the chunk that has a record.
@@ -89,6 +91,7 @@ class ArrayRecordFile {
   std::unique_ptr<const FileWindows> windows_;  // null: nothing is kept
   int64_t num_records_ = 0;
   std::string writer_options_;
+  std::string vocabulary_;
   std::vector<int64_t> offsets_;  // of chunks, and of the footer
   // The first record of each chunk, and the number of all; empty where all chunks but the last have
   // `group_size_` records.

@@ -24,10 +24,15 @@ void AppendBytes(uint64_t field, std::string_view value, std::string* out) {
   *out += value;
 }
 
+/// The field of the footer's head that has what we say of tokens: of array_record's layout none has
+/// a number like it.
+constexpr uint64_t kVocabularyField = 31'415;
+
 /// The fields of a message that are used here, by their numbers; 0 and "" where one is missing.
 struct MessageFields {
   std::array<int64_t, 5> numbers = {};
   std::array<std::string_view, 5> bytes = {};
+  std::string_view vocabulary = {};
 };
 
 Result<MessageFields> ReadFields(std::string_view message) {
@@ -51,6 +56,7 @@ Result<MessageFields> ReadFields(std::string_view message) {
     const bool is_known = type == kBytes || type == kFixed64 || type == kFixed32;
     if (!is_known || value > message.size()) return Status::Invalid("a field is damaged");
     if (type == kBytes && field < out.bytes.size()) out.bytes[field] = message.substr(0, value);
+    if (type == kBytes && field == kVocabularyField) out.vocabulary = message.substr(0, value);
     message.remove_prefix(value);
   }
   return out;
@@ -74,6 +80,7 @@ std::string EncodeFooterHead(const FooterHead& head) {
   AppendBytes(4, head.writer_options, &inner);
   std::string out;
   AppendBytes(1, inner, &out);
+  if (!head.vocabulary.empty()) AppendBytes(kVocabularyField, head.vocabulary, &out);
   return out;
 }
 
@@ -97,7 +104,7 @@ Result<FooterHead> DecodeFooterHead(std::string_view bytes) {
   ARROW_ASSIGN_OR_RAISE(const MessageFields outer, ReadFields(bytes));
   ARROW_ASSIGN_OR_RAISE(const MessageFields fields, ReadFields(outer.bytes[1]));
   const FooterHead head{fields.numbers[1], fields.numbers[2], fields.numbers[3],
-                        std::string(fields.bytes[4])};
+                        std::string(fields.bytes[4]), std::string(outer.vocabulary)};
   ARROW_RETURN_NOT_OK(CheckCount(head.num_chunks, "number of chunks"));
   ARROW_RETURN_NOT_OK(CheckCount(head.num_records, "number of records"));
   if (head.version != 1) {

@@ -26,6 +26,8 @@ struct FooterHead {
   int64_t num_chunks = 0;
   int64_t num_records = 0;
   std::string writer_options;
+  /// What we say of the records' tokens, in a field of our own; "": nothing.
+  std::string vocabulary = {};
 };
 
 struct FooterEntry {

@@ -196,6 +196,7 @@ Status ArrayRecordWriter::Finish() {
   head.num_chunks = static_cast<int64_t>(entries_.size());
   head.num_records = num_records_;
   head.writer_options = options_.ToString();
+  head.vocabulary = options_.vocabulary;
   std::string values = EncodeFooterHead(head);
   std::vector<int64_t> ends = {static_cast<int64_t>(values.size())};
   for (const FooterEntry& entry : entries_) {

@@ -26,6 +26,9 @@ struct ArrayRecordOptions {
   std::optional<int> level;
   /// Whether each chunk begins a block.
   bool pad_to_block_boundary = false;
+  /// What the footer says of the records' tokens, beside what array_record writes; "": nothing. Its
+  /// readers pass it over.
+  std::string vocabulary = {};
 
   /// Reads what array_record's writer takes: "group_size:16,zstd:9". Invalid for options that are
   /// not known, and for those that would change how files are read here ("transpose:true").

@@ -3,6 +3,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/compression.h>
+#include <arrow/util/key_value_metadata.h>
 
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "easydata/record_file/array_record_writer.h"
 #include "easydata/sink/output_format.h"
 #include "easydata/stream/columns.h"
+#include "easydata/stream/vocabulary.h"
 
 namespace easydata::sink {
 namespace {
@@ -99,9 +101,9 @@ Status ForEachValueOf(const arrow::RecordBatch& rows, const Each& each) {
 
 /// Calls `each(record)` for the rows of a batch, as JSON.
 template <typename Each>
-Status ForEachJson(const arrow::RecordBatch& rows, const Each& each) {
+Status ForEachJson(const arrow::RecordBatch& rows, json::NonFiniteCounts* nulls, const Each& each) {
   std::string lines;
-  ARROW_RETURN_NOT_OK(json::AppendJsonLines(rows, &lines));
+  ARROW_RETURN_NOT_OK(json::AppendJsonLines(rows, &lines, nulls));
   std::string_view rest = lines;
   while (!rest.empty()) {
     const size_t end = rest.find('\n');
@@ -129,7 +131,8 @@ class ArrayRecordFormat : public ShardFormat {
     };
     const auto add = [&](std::string_view record) { return keep(encoder.Add(record)); };
     for (const auto& part : parts) {
-      ARROW_RETURN_NOT_OK(is_json_ ? ForEachJson(*part, add) : ForEachValueOf(*part, add));
+      ARROW_RETURN_NOT_OK(is_json_ ? ForEachJson(*part, &group.nulls, add)
+                                   : ForEachValueOf(*part, add));
       group.rows += part->num_rows();
     }
     ARROW_RETURN_NOT_OK(keep(encoder.Finish()));
@@ -169,6 +172,13 @@ Status CheckColumn(const arrow::Schema& schema) {
 
 bool IsJson(const RecordOptions& records) { return records.encode == "json"; }
 
+std::string_view RecordsOf(const arrow::Schema& schema, const RecordOptions& records) {
+  if (IsJson(records)) return "json";
+  const arrow::DataType& type = *schema.field(0)->type();
+  if (IsList(type)) return "int32";
+  return arrow::is_string(type.id()) ? "text" : "bytes";
+}
+
 Result<std::unique_ptr<ShardFormat>> MakeArrayRecordFormat(std::shared_ptr<arrow::Schema> schema,
                                                            const std::string& compression,
                                                            const RecordOptions& records) {
@@ -180,6 +190,9 @@ Result<std::unique_ptr<ShardFormat>> MakeArrayRecordFormat(std::shared_ptr<arrow
   ARROW_ASSIGN_OR_RAISE(auto options,
                         record_file::ArrayRecordOptions::Parse(records.writer_options));
   if (!compression.empty()) options.codec = compression == "none" ? "uncompressed" : compression;
+  if (const auto& metadata = schema->metadata(); metadata != nullptr) {
+    options.vocabulary = metadata->Get(kVocabularyKey).ValueOr("");
+  }
   return std::make_unique<ArrayRecordFormat>(std::move(options), is_json);
 }
 
@@ -198,6 +211,7 @@ constinit const OutputFormat kArrayRecordOutput = {
     .extension = ".arecord",
     .codecs = {{{"none"}, {"brotli"}, {"zstd"}, {"snappy"}}},
     .options = {"encode", "writer_options"},
+    .records = RecordsOf,
     .writes_json = IsJson,
     .rows_together = GroupSizeOf,
     .make = MakeArrayRecordFormat};

@@ -250,7 +250,7 @@ class CrashPoints : public ::testing::TestWithParam<Scenario> {
       const std::string name = fs::relative(entry.path(), folder).string();
       if (!entry.is_regular_file() || name.find(".easydata") != std::string::npos) continue;
       files[name] = ReadFile(entry.path());
-      if (entry.path().filename() != "_metadata.json") continue;
+      if (entry.path().filename() != ".metadata.json") continue;
       auto metadata = nlohmann::json::parse(files[name]);
       for (const char* key : {"time", "config", "output_path"}) metadata.erase(key);
       files[name] = metadata.dump();
@@ -266,7 +266,7 @@ class CrashPoints : public ::testing::TestWithParam<Scenario> {
       const bool is_old = old != before_.end() && old->second == content;
       const bool is_new = fresh != after_.end() && fresh->second == content;
       EXPECT_TRUE(is_old || is_new) << name << " is neither the old nor the new one " << where;
-      if (fs::path(name).filename() != "_metadata.json") continue;
+      if (fs::path(name).filename() != ".metadata.json") continue;
       // Its output is there, whole.
       for (const auto& [other, whole] : is_new ? after_ : before_) {
         if (fs::path(other).parent_path() != fs::path(name).parent_path()) continue;
@@ -282,9 +282,9 @@ class CrashPoints : public ::testing::TestWithParam<Scenario> {
       const fs::path work = (Folder() / name).parent_path() / ".easydata";
       const bool complete =
           ReadFile(work / "progress.jsonl").find("{\"metadata\":{") != std::string::npos ||
-          found.contains((fs::path(name).parent_path() / "_metadata.json").string());
+          found.contains((fs::path(name).parent_path() / ".metadata.json").string());
       const bool of_unfinished =
-          !before_.contains("_metadata.json") && GetParam().name.starts_with("Resumed");
+          !before_.contains(".metadata.json") && GetParam().name.starts_with("Resumed");
       EXPECT_TRUE(complete || of_unfinished) << name << " went too early " << where;
     }
   }
@@ -340,7 +340,7 @@ TEST_P(CrashPoints, KilledAnywhereItGoesOn) {
 // A machine that stops may lose what was not waited for, in any order (A11).
 TEST_P(CrashPoints, NothingGetsItsNameBeforeItIsOnTheDisk) {
   std::set<fs::path> unsynced;  // files and folders
-  const auto is_metadata = [](const fs::path& path) { return path.filename() == "_metadata.json"; };
+  const auto is_metadata = [](const fs::path& path) { return path.filename() == ".metadata.json"; };
   int renames = 0;
   for (const auto& [kind, path] : calls_) {
     if (kind == "write") unsynced.insert(path);

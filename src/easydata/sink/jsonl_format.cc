@@ -37,7 +37,7 @@ class JsonlFormat : public ShardFormat {
     std::string text;
     for (const auto& part : parts) {
       group.rows += part->num_rows();
-      ARROW_RETURN_NOT_OK(json::AppendJsonLines(*part, &text));
+      ARROW_RETURN_NOT_OK(json::AppendJsonLines(*part, &text, &group.nulls));
     }
     if (!compression_.has_value()) {
       group.bytes = arrow::Buffer::FromString(std::move(text));
@@ -83,8 +83,9 @@ Result<std::unique_ptr<ShardFormat>> MakeJsonlFormat(std::shared_ptr<arrow::Sche
 
 }  // namespace
 
-// One JSON object a line, UTF-8; lists as JSON lists; columns of JSON text (json_column.h) as they
-// are. Each group is a member of its own in a compressed file. Not compressed by default.
+// One JSON object a line, UTF-8; NaN and the infinities as null, counted; lists as JSON lists;
+// columns of JSON text (json_column.h) as they are. Each group is a member of its own in a
+// compressed file. Not compressed by default.
 constinit const OutputFormat kJsonlOutput = {
     .name = "jsonl",
     .extension = ".jsonl",

@@ -40,7 +40,7 @@ struct OutputJob {
 std::string JobHash(const nlohmann::json& identity);
 
 /// Keeps the folder of an output so that no reader ever takes a part for the whole: shards get
-/// their name when they are complete and on the disk, `_metadata.json` comes last, and what is
+/// their name when they are complete and on the disk, `.metadata.json` comes last, and what is
 /// needed to resume is in the hidden folder `.easydata`.
 ///
 /// A new output over an old one is written aside, in `.easydata`, and takes the old one's place

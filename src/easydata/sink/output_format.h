@@ -53,12 +53,15 @@ struct OutputFormat {
   std::array<OutputCodec, 6> codecs{};
   /// Those of WriteOptions that some formats alone take: "encode", "writer_options".
   std::array<std::string_view, 2> options{};
+  /// What a record is, for formats that do not say so themselves: how RecordDecoding names it.
+  std::string_view (*records)(const arrow::Schema& schema, const RecordOptions& records) = nullptr;
   /// Whether a row becomes a JSON object, in which columns of JSON text stay as they are.
   bool (*writes_json)(const RecordOptions& records) = [](const RecordOptions&) { return false; };
   /// Rows that are encoded together: a row group has a multiple of so many.
   Result<int64_t> (*rows_together)(const RecordOptions& records) =
       [](const RecordOptions&) -> Result<int64_t> { return 1; };
-  /// Makes it for rows of a schema. `compression` is one of its codecs, or "" for its default.
+  /// Makes it for rows of a schema; its metadata, where it has some, is the files'. `compression`
+  /// is one of its codecs, or "" for its default.
   /// Invalid where it cannot hold such rows.
   Result<std::unique_ptr<ShardFormat>> (*make)(std::shared_ptr<arrow::Schema> schema,
                                                const std::string& compression,

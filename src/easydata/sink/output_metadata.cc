@@ -65,11 +65,13 @@ Result<std::vector<ShardRecord>> ShardsOf(const outputs::OutputStore& store,
 }  // namespace
 
 nlohmann::json ToJson(const ShardRecord& shard) {
-  return {{"name", shard.name},
-          {"rows", shard.rows},
-          {"tokens", shard.tokens},
-          {"bytes", shard.bytes},
-          {"xxh3", shard.hash}};
+  nlohmann::json value = {{"name", shard.name},
+                          {"rows", shard.rows},
+                          {"tokens", shard.tokens},
+                          {"bytes", shard.bytes},
+                          {"xxh3", shard.hash}};
+  if (!shard.nulls.empty()) value["nulls"] = shard.nulls;
+  return value;
 }
 
 std::optional<nlohmann::json> ParseSaved(const std::string& text) {
@@ -95,6 +97,12 @@ Result<ShardRecord> ShardFromJson(const nlohmann::json& value) {
     return Status::Invalid("xxh3 must be 16 hexadecimal digits");
   }
   shard.hash = hash->get<std::string>();
+  const auto nulls = value.find("nulls");
+  if (nulls == value.end()) return shard;
+  if (!nulls->is_object()) return Status::Invalid("nulls must be counts by column");
+  for (const auto& [column, count] : nulls->items()) {
+    ARROW_ASSIGN_OR_RAISE(shard.nulls[column], Count(*nulls, column.c_str()));
+  }
   return shard;
 }
 

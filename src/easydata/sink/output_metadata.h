@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -11,9 +12,9 @@
 
 namespace easydata::sink {
 
-/// The file of a finished output that says what is in it. The underscore keeps readers of folders
-/// from taking it for a shard.
-inline constexpr char kMetadataName[] = "_metadata.json";
+/// The file of a finished output that says what is in it. The dot keeps readers of folders from
+/// taking it for a shard: `datasets` reads names with an underscore.
+inline constexpr char kMetadataName[] = ".metadata.json";
 /// A file that other tools keep beside data. It is the user's: never read, written or deleted.
 inline constexpr char kUserMetadataName[] = "metadata.json";
 inline constexpr int kMetadataVersion = 1;
@@ -27,6 +28,8 @@ struct ShardRecord {
   int64_t tokens = 0;
   int64_t bytes = 0;
   std::string hash;  // XXH3, 64 bits, of the file: 16 hexadecimal digits
+  /// Numbers that JSON does not have (NaN, the infinities), written as null, by column.
+  std::map<std::string, int64_t> nulls = {};
 };
 
 nlohmann::json ToJson(const ShardRecord& shard);

@@ -51,7 +51,7 @@ TEST_F(OutputMetadataTest, ReadsWhatWasWritten) {
   auto none = Read();
   ASSERT_TRUE(none.ok());
   EXPECT_FALSE(none->has_value());
-  Put("_metadata.json", Metadata({Shard("a.parquet"), Shard("b.parquet")}).dump(2));
+  Put(".metadata.json", Metadata({Shard("a.parquet"), Shard("b.parquet")}).dump(2));
   auto read = Read();
   ASSERT_TRUE(read.ok()) << read.status();
   ASSERT_EQ((*read)->shards.size(), 2u);
@@ -66,13 +66,13 @@ TEST_F(OutputMetadataTest, AFileOfTheUserIsNotOurs) {
   for (const char* text :
        {"[]", "{}", "{\"metadata_version\": 1}", "{\"kind\": \"easydata.output\"}",
         "{\"kind\": 3, \"version\": 1}", "{\"shards\": [{\"name\": \"../x\"}]}"}) {
-    Put("_metadata.json", text);
+    Put(".metadata.json", text);
     auto read = Read();
     ASSERT_TRUE(read.ok()) << text << read.status();
     EXPECT_FALSE(read->has_value()) << text;
   }
   // metadata.json is not even opened, whatever it is: a pipe would block for ever.
-  fs::remove(folder_ / "_metadata.json");
+  fs::remove(folder_ / ".metadata.json");
   ASSERT_EQ(::mkfifo((folder_ / "metadata.json").c_str(), 0600), 0);
   auto read = Read();
   ASSERT_TRUE(read.ok()) << read.status();
@@ -94,14 +94,14 @@ TEST_F(OutputMetadataTest, NamesOutsideTheFolderAreRefused) {
                                           "sub",
                                           "link.parquet",
                                           "pipe",
-                                          "_metadata.json",
+                                          ".metadata.json",
                                           "metadata.json",
                                           std::string("a\0b", 3)};
   for (const std::string& name : names) {
-    Put("_metadata.json", Metadata({Shard("shard-00000.parquet"), Shard(name)}).dump());
+    Put(".metadata.json", Metadata({Shard("shard-00000.parquet"), Shard(name)}).dump());
     auto read = Read();
     ASSERT_TRUE(read.status().IsInvalid()) << name;
-    const std::string path = folder_.string() + "/_metadata.json";
+    const std::string path = folder_.string() + "/.metadata.json";
     EXPECT_NE(read.status().message().find(path + " is damaged"), std::string::npos)
         << read.status();
   }
@@ -109,7 +109,7 @@ TEST_F(OutputMetadataTest, NamesOutsideTheFolderAreRefused) {
 
 TEST_F(OutputMetadataTest, DamagedValuesAreRefused) {
   const auto expect_refused = [&](const std::string& text) {
-    Put("_metadata.json", text);
+    Put(".metadata.json", text);
     auto read = Read();
     EXPECT_TRUE(read.status().IsInvalid()) << text << " " << read.status();
   };
@@ -142,8 +142,8 @@ TEST_F(OutputMetadataTest, DamagedValuesAreRefused) {
   expect_refused("{\"kind\": \"easydata.output\", \"metadata_version\": 1, \"shards\": " +
                  std::string(2'000'000, '[') + std::string(2'000'000, ']') + "}");
   expect_refused(Metadata({Shard("\\ud800")}).dump() + "\"\\ud800\"");
-  fs::remove(folder_ / "_metadata.json");
-  fs::create_symlink("/etc/passwd", folder_ / "_metadata.json");
+  fs::remove(folder_ / ".metadata.json");
+  fs::create_symlink("/etc/passwd", folder_ / ".metadata.json");
   EXPECT_TRUE(Read().status().IsInvalid());
 }
 

@@ -79,9 +79,35 @@ Result<std::vector<Batch>> RowGroupReader::Peek(int64_t rows) {
   return out;
 }
 
+Result<RowGroupReader::Ahead> RowGroupReader::CountAhead(int64_t rows, int64_t bytes) {
+  Ahead ahead;
+  for (size_t i = 0;; ++i) {
+    while (i == pieces_.size()) {
+      ARROW_ASSIGN_OR_RAISE(const bool more, Pull());
+      if (!more) return Ahead{ahead.rows, true};
+    }
+    // Row by row: how rows arrive must not decide.
+    const Piece& piece = pieces_[i];
+    const std::vector<int64_t> sizes = ContentBytesByRow(*piece.batch.rows);
+    for (int64_t row = piece.used; row < piece.batch.num_rows(); ++row) {
+      if (ahead.rows == rows || bytes <= 0) return ahead;
+      ++ahead.rows;
+      bytes -= sizes[row];
+    }
+  }
+}
+
+void RowGroupReader::SetGroupRows(int64_t rows, int64_t longer) {
+  limits_.rows = rows;
+  limits_.exact_rows = true;
+  limits_.multiple = 1;
+  longer_ = longer;
+}
+
 bool RowGroupReader::IsFull(int64_t rows, int64_t bytes) const {
   if (limits_.shard_rows.has_value() && in_shard_ + rows == *limits_.shard_rows) return true;
-  const bool enough = rows >= limits_.rows || (!limits_.exact_rows && bytes >= limits_.bytes);
+  const int64_t wanted = limits_.rows + (longer_ > 0 ? 1 : 0);
+  const bool enough = rows >= wanted || (!limits_.exact_rows && bytes >= limits_.bytes);
   return enough && rows % limits_.multiple == 0;
 }
 
@@ -121,6 +147,7 @@ Result<std::optional<RowGroup>> RowGroupReader::Next() {
     dropped_.Add(std::exchange(pending_, {}));
     return std::nullopt;
   }
+  if (longer_ > 0) --longer_;
   group.next.dropped = dropped_;
   if (limits_.shard_rows.has_value()) in_shard_ = (in_shard_ + group.rows) % *limits_.shard_rows;
   return group;

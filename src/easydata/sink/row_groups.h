@@ -62,6 +62,19 @@ class RowGroupReader {
   /// Reads ahead until `rows` rows (-1: all) are at hand and returns them; Next() gives them again.
   Result<std::vector<Batch>> Peek(int64_t rows);
 
+  struct Ahead {
+    int64_t rows = 0;
+    /// The stream has no more.
+    bool is_all = false;
+  };
+  /// Reads ahead and counts rows: `rows` at most, and none behind the one that makes `bytes` of
+  /// content. Next() gives them again.
+  Result<Ahead> CountAhead(int64_t rows, int64_t bytes);
+
+  /// From here on groups have `rows` rows each, whatever multiple of them there was to be, and the
+  /// first `longer` of them one more.
+  void SetGroupRows(int64_t rows, int64_t longer);
+
   /// The next group, or nothing at the end.
   Result<std::optional<RowGroup>> Next();
 
@@ -84,7 +97,8 @@ class RowGroupReader {
   Result<bool> Pull();
 
   Stage* const stage_;
-  const RowGroupLimits limits_;
+  RowGroupLimits limits_;
+  int64_t longer_ = 0;  // groups to come with one row more
   std::deque<Piece> pieces_;
   int64_t in_shard_ = 0;  // rows of the shard that are in groups; counted where its rows are
   Cursor cursor_;         // before the next batch

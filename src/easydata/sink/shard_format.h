@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/json/json_text.h"
 
 namespace easydata::sink {
 
@@ -15,6 +16,8 @@ namespace easydata::sink {
 struct EncodedGroup {
   int64_t rows = 0;
   int64_t tokens = 0;
+  /// Numbers that became null, as the format has none such.
+  json::NonFiniteCounts nulls;
   /// The encoded bytes; where the format has its own container, `details` says what is in them.
   std::shared_ptr<arrow::Buffer> bytes;
   std::shared_ptr<const void> details;

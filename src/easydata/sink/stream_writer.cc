@@ -2,6 +2,7 @@
 
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,8 @@
 #include "easydata/exec/stop_scope.h"
 #include "easydata/outputs/output_file.h"
 #include "easydata/sink/plan_inputs.h"
+#include "easydata/sink/saved_position.h"
+#include "easydata/sink/shards_by_value.h"
 #include "easydata/storage/open_output_store.h"
 #include "easydata/stream/fingerprint.h"
 
@@ -38,6 +41,7 @@ struct OpenShard {
     ARROW_RETURN_NOT_OK(encoder->Append(group));
     record.rows += group.rows;
     record.tokens += group.tokens;
+    for (const auto& [column, count] : group.nulls) record.nulls[column] += count;
     return Status::OK();
   }
 
@@ -50,68 +54,6 @@ struct OpenShard {
   }
 };
 
-nlohmann::json StateJson(const StreamPosition& position) {
-  return {{"cursor", position.cursor.ToJson()},
-          {"skip", position.skip},
-          {"dropped", position.dropped.rows},
-          {"dropped_tokens", position.dropped.tokens},
-          {"dropped_at", position.dropped.addresses}};
-}
-
-Result<int64_t> CountOf(const nlohmann::json& value, const std::string& what) {
-  if (IsWholeNumber(value) && value >= 0 && value.get<int64_t>() >> 62 == 0) {
-    return value.get<int64_t>();
-  }
-  return Status::Invalid(what, " must be a count, not ", value.dump());
-}
-
-Result<std::map<std::string, int64_t>> CountsOf(const nlohmann::json& saved,
-                                                const std::string& key) {
-  std::map<std::string, int64_t> counts;
-  const auto found = saved.find(key);
-  if (found == saved.end() || !found->is_object()) return Status::Invalid(key, " is missing");
-  for (const auto& [reason, count] : found->items()) {
-    ARROW_ASSIGN_OR_RAISE(counts[reason], CountOf(count, key));
-  }
-  return counts;
-}
-
-bool AreAddresses(const nlohmann::json& saved) {
-  if (!saved.is_object()) return false;
-  return std::all_of(saved.begin(), saved.end(), [](const nlohmann::json& addresses) {
-    return addresses.is_array() &&
-           std::all_of(addresses.begin(), addresses.end(),
-                       [](const auto& address) { return address.is_string(); });
-  });
-}
-
-Result<DropTotals> DroppedFromJson(const nlohmann::json& saved) {
-  DropTotals dropped;
-  ARROW_ASSIGN_OR_RAISE(dropped.rows, CountsOf(saved, "dropped"));
-  ARROW_ASSIGN_OR_RAISE(dropped.tokens, CountsOf(saved, "dropped_tokens"));
-  const auto addresses = saved.find("dropped_at");
-  if (addresses == saved.end() || !AreAddresses(*addresses)) {
-    return Status::Invalid("dropped_at must be lists of texts by reason");
-  }
-  addresses->get_to(dropped.addresses);
-  return dropped;
-}
-
-/// Reads the position after a group of `rows` rows: it can pass over no more rows than these.
-Result<StreamPosition> PositionFromJson(const nlohmann::json& saved, int64_t rows) {
-  StreamPosition position;
-  if (!saved.is_object() || !saved.contains("cursor") || !saved.contains("skip")) {
-    return Status::Invalid("its position is missing");
-  }
-  ARROW_ASSIGN_OR_RAISE(position.skip, CountOf(saved.at("skip"), "skip"));
-  if (position.skip > rows) {
-    return Status::Invalid("it leaves out ", position.skip, " rows of ", rows, " written");
-  }
-  ARROW_ASSIGN_OR_RAISE(position.dropped, DroppedFromJson(saved));
-  position.cursor = Cursor(saved.at("cursor"));
-  return position;
-}
-
 /// "2026-11-23T08:47:46Z".
 std::string Now() {
   const std::time_t now = std::time(nullptr);
@@ -120,6 +62,14 @@ std::string Now() {
   std::array<char, 32> text;
   const size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
   return {text.data(), size};
+}
+
+/// The schema with what a file is to say of its tokens.
+std::shared_ptr<arrow::Schema> WithVocabulary(const std::shared_ptr<arrow::Schema>& schema,
+                                              const Vocabularies& tokens) {
+  const std::string text = MayHaveTokens(*schema) ? VocabularyText(tokens) : "";
+  if (text.empty()) return schema;
+  return schema->WithMetadata(arrow::key_value_metadata({{kVocabularyKey, text}}));
 }
 
 Status CheckEnds(const StreamFacts& facts) {
@@ -138,6 +88,7 @@ struct StreamWriter::Work {
   std::unique_ptr<ShardFormat> format;
   // Last: its destructor waits for tasks that use the members above.
   std::unique_ptr<exec::OrderedMap<RowGroup, Encoded>> groups;
+  std::unique_ptr<ShardsByValue> by_value;
 
   Result<OpenShard> OpenNew(size_t index) {
     OpenShard shard;
@@ -165,7 +116,11 @@ Result<std::unique_ptr<StreamWriter>> StreamWriter::Make(StreamPlan plan, WriteO
                         FindOutputFormat(options.format, options.compression));
   names.extension = ShardExtension(*format, options.compression);
   ARROW_RETURN_NOT_OK(config::CheckOptions(options));
-  if (options.num_shards.has_value()) {
+  if (!options.shard_column.empty() && !options.num_shards.has_value()) {
+    return Status::Invalid(
+        "shard_column: needs num_shards, the number of shards that its values are divided among");
+  }
+  if (options.num_shards.has_value() && options.shard_column.empty()) {
     wiring.row_groups.rows = kRowsDealt;
     wiring.row_groups.exact_rows = true;
   }
@@ -184,6 +139,7 @@ void StreamWriter::Cancel() {
   if (running_ == nullptr) return;
   running_->stage->Cancel();
   if (running_->groups != nullptr) running_->groups->Cancel();
+  if (running_->by_value != nullptr) running_->by_value->Cancel();
 }
 
 WriteProgress StreamWriter::progress() const { return {rows_, tokens_, bytes_, shards_, kept_}; }
@@ -227,8 +183,10 @@ Status StreamWriter::CheckInputs(const StreamPlan& plan) const {
 nlohmann::json StreamWriter::Form() const {
   nlohmann::json form = {{"format", options_.format}, {"compression", options_.compression}};
   if (options_.columns.has_value()) form["columns"] = *options_.columns;
+  if (options_.column_types.has_value()) form["column_types"] = options_.column_types->values;
   if (options_.num_shards.has_value()) {
     form["num_shards"] = *options_.num_shards;
+    if (!options_.shard_column.empty()) form["shard_column"] = options_.shard_column;
   } else if (options_.max_shard_rows.has_value()) {
     form["max_shard_rows"] = *options_.max_shard_rows;
   } else {
@@ -264,6 +222,7 @@ WriteResult StreamWriter::ResultOf(const OutputFolder& folder, DropTotals droppe
     result.rows += shard.rows;
     result.tokens += shard.tokens;
     result.bytes += shard.bytes;
+    for (const auto& [column, count] : shard.nulls) result.nulls[column] += count;
   }
   return result;
 }
@@ -276,26 +235,35 @@ nlohmann::json StreamWriter::Config() const {
   return config;
 }
 
-/// The tokenizers of the plan, each once: {"fingerprint": ..., "path": null or where it came from,
-/// "id_limit": one more than its largest id, or null where it is not known}.
-nlohmann::json StreamWriter::Tokenizers() const {
+/// The tokenizers of the plan and of its tokens, each once: {"fingerprint": ..., "path": null or
+/// where it came from, "id_limit": one more than its largest id, or null where it is not known}; of
+/// those that the tokens are of, all that is known of them (Vocabulary).
+nlohmann::json StreamWriter::Tokenizers(const Vocabularies& tokens) const {
   std::map<std::string, nlohmann::json> found;
+  for (const VocabularyPtr& vocabulary : tokens.known) {
+    nlohmann::json described = ToJson(*vocabulary);
+    described["path"] = nullptr;
+    found.emplace(vocabulary->fingerprint, std::move(described));
+  }
   VisitNodes(*plan_.node, [&](const PlanNode& node) {
     if (node.tokenizer.empty()) return;
-    nlohmann::json& tokenizer = found[node.tokenizer];
-    tokenizer = {{"fingerprint", node.tokenizer}, {"path", nullptr}, {"id_limit", nullptr}};
-    const auto known = wiring_.tokenizers.find(node.tokenizer);
-    if (known == wiring_.tokenizers.end()) return;
+    found.emplace(
+        node.tokenizer,
+        nlohmann::json{{"fingerprint", node.tokenizer}, {"path", nullptr}, {"id_limit", nullptr}});
+  });
+  for (auto& [fingerprint, tokenizer] : found) {
+    const auto known = wiring_.tokenizers.find(fingerprint);
+    if (known == wiring_.tokenizers.end()) continue;
     if (known->second.path.has_value()) tokenizer["path"] = *known->second.path;
     tokenizer["id_limit"] = known->second.id_limit;
-  });
+  }
   nlohmann::json list = nlohmann::json::array();
   for (auto& [fingerprint, tokenizer] : found) list.push_back(std::move(tokenizer));
   return list;
 }
 
-nlohmann::json StreamWriter::Metadata(const WriteResult& result,
-                                      const arrow::Schema& schema) const {
+nlohmann::json StreamWriter::Metadata(const WriteResult& result, const arrow::Schema& schema,
+                                      const Vocabularies& tokens) const {
   nlohmann::json columns = nlohmann::json::object();
   for (const auto& field : schema.fields()) columns[field->name()] = field->type()->ToString();
   nlohmann::json shards = nlohmann::json::array();
@@ -307,7 +275,7 @@ nlohmann::json StreamWriter::Metadata(const WriteResult& result,
                              {"format", options_.format},
                              {"columns", std::move(columns)},
                              {"config", Config()},
-                             {"tokenizers", Tokenizers()},
+                             {"tokenizers", Tokenizers(tokens)},
                              {"plan", Describe(*plan_.node)},
                              {"job", JobHash(Identity())},
                              {"num_examples", result.rows},
@@ -318,7 +286,11 @@ nlohmann::json StreamWriter::Metadata(const WriteResult& result,
                              {"dropped_at", result.dropped.addresses},
                              {"shards", std::move(shards)}};
   if (!result.mix_end.is_null()) metadata["mix_end"] = result.mix_end;
+  if (!result.nulls.empty()) metadata["nulls"] = result.nulls;
   if (!options_.encode.empty()) metadata["encode"] = options_.encode;
+  if (format_->records != nullptr) {
+    metadata["records"] = format_->records(schema, options_.records());
+  }
   if (!wiring_.template_date.empty()) metadata[kTemplateDate] = wiring_.template_date;
   return metadata;
 }
@@ -374,8 +346,13 @@ Result<WriteResult> StreamWriter::Run() {
   work.reader = std::make_unique<RowGroupReader>(work.stage.get(), wiring_.row_groups);
   ARROW_RETURN_NOT_OK(Restore(&work));
   ARROW_RETURN_NOT_OK(MakeLayout(&work));
-  ARROW_ASSIGN_OR_RAISE(
-      work.format, format_->make(work.layout->schema(), options_.compression, options_.records()));
+  const bool by_value = !options_.shard_column.empty();
+  if (options_.num_shards.has_value() && !by_value) ARROW_RETURN_NOT_OK(DealFewRows(&work));
+  ARROW_ASSIGN_OR_RAISE(const Vocabularies tokens, plan_.facts().Tokens());
+  const auto schema =
+      WithVocabulary(WithPaddings(work.layout->schema(), plan_.facts().paddings), tokens);
+  ARROW_ASSIGN_OR_RAISE(work.format,
+                        format_->make(schema, options_.compression, options_.records()));
   auto encode = [&work](RowGroup group) -> Result<Encoded> {
     std::vector<std::shared_ptr<arrow::RecordBatch>> parts;
     int64_t tokens = 0;
@@ -388,7 +365,12 @@ Result<WriteResult> StreamWriter::Run() {
     encoded.tokens = tokens;
     return Encoded{std::move(encoded), std::move(group.next)};
   };
-  {
+  if (by_value) {
+    ARROW_ASSIGN_OR_RAISE(auto made, MakeByValue(&work));
+    std::lock_guard<std::mutex> lock(mutex_);
+    work.by_value = std::move(made);
+    if (cancelled_) work.by_value->Cancel();
+  } else {
     auto groups = std::make_unique<exec::OrderedMap<RowGroup, Encoded>>(
         work.context.pool, work.context.pool->num_threads() + 1,
         [&work] { return work.reader->Next(); }, std::move(encode));
@@ -399,7 +381,7 @@ Result<WriteResult> StreamWriter::Run() {
   ARROW_RETURN_NOT_OK(options_.num_shards.has_value() ? WriteByCount(&work) : WriteBySize(&work));
   WriteResult result = ResultOf(*folder, work.reader->dropped());
   if (const auto end = work.stage->stats().mix_end; end != nullptr) result.mix_end = end->ToJson();
-  ARROW_RETURN_NOT_OK(folder->Finish(Metadata(result, *work.layout->schema())));
+  ARROW_RETURN_NOT_OK(folder->Finish(Metadata(result, *work.layout->schema(), tokens)));
   return result;
 }
 
@@ -418,7 +400,29 @@ Status StreamWriter::MakeLayout(Work* work) {
       ARROW_ASSIGN_OR_RAISE(sample, reader.Peek(wiring_.sample_rows));
     }
   }
-  ARROW_ASSIGN_OR_RAISE(work->layout, MakeColumnLayout(input, sample, options_.columns, json));
+  ColumnTypes types;
+  if (options_.column_types.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(types, ColumnTypes::Make(options_.column_types->values));
+  }
+  ARROW_ASSIGN_OR_RAISE(work->layout,
+                        MakeColumnLayout(input, sample, options_.columns, json, types));
+  return Status::OK();
+}
+
+/// Where rows are too few for a whole run for each shard, runs are shorter, so that none gets none.
+Status StreamWriter::DealFewRows(Work* work) const {
+  const int64_t shards = *options_.num_shards;
+  ARROW_ASSIGN_OR_RAISE(const auto ahead,
+                        work->reader->CountAhead(shards * kRowsDealt, wiring_.ahead_bytes));
+  if (ahead.rows == shards * kRowsDealt) return Status::OK();
+  if (ahead.is_all) {
+    // One run for each shard, in order.
+    work->reader->SetGroupRows(ahead.rows / shards, ahead.rows % shards);
+    return Status::OK();
+  }
+  // More than is kept in memory: as many rows of each shard as there are at hand.
+  const int64_t multiple = wiring_.row_groups.multiple;
+  work->reader->SetGroupRows(std::max(multiple, ahead.rows / shards / multiple * multiple), 0);
   return Status::OK();
 }
 
@@ -454,20 +458,34 @@ Status StreamWriter::WriteBySize(Work* work) {
   return shard.has_value() ? close() : Status::OK();
 }
 
+Result<std::unique_ptr<ShardsByValue>> StreamWriter::MakeByValue(Work* work) const {
+  return ShardsByValue::Make(
+      work->stage->schema(),
+      {options_.shard_column, *options_.num_shards, wiring_.row_groups, wiring_.ahead_bytes},
+      work->context.pool, [work] { return work->reader->Next(); }, work->layout.get(),
+      work->format.get());
+}
+
 Status StreamWriter::WriteByCount(Work* work) {
   std::vector<OpenShard> shards;
   for (int64_t i = 0; i < *options_.num_shards; ++i) {
     ARROW_ASSIGN_OR_RAISE(auto shard, work->OpenNew(static_cast<size_t>(i)));
     shards.push_back(std::move(shard));
   }
-  for (size_t run = 0;; ++run) {
+  auto next = [work, run = size_t{0}]() mutable -> Result<std::optional<ShardsByValue::Group>> {
+    if (work->by_value != nullptr) return work->by_value->Next();
     ARROW_ASSIGN_OR_RAISE(auto encoded, work->groups->Next());
-    if (!encoded.has_value()) break;
-    OpenShard& shard = shards[run % shards.size()];
+    if (!encoded.has_value()) return std::nullopt;
+    return ShardsByValue::Group{run++, std::move(encoded->group)};
+  };
+  for (;;) {
+    ARROW_ASSIGN_OR_RAISE(auto group, next());
+    if (!group.has_value()) break;
+    OpenShard& shard = shards[group->shard % shards.size()];
     const int64_t before = shard.file->size();
-    ARROW_RETURN_NOT_OK(shard.Append(encoded->group));
-    rows_ += encoded->group.rows;
-    tokens_ += encoded->group.tokens;
+    ARROW_RETURN_NOT_OK(shard.Append(group->encoded));
+    rows_ += group->encoded.rows;
+    tokens_ += group->encoded.tokens;
     bytes_ += shard.file->size() - before;
   }
   for (OpenShard& shard : shards) {

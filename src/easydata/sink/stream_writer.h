@@ -20,6 +20,8 @@
 
 namespace easydata::sink {
 
+class ShardsByValue;
+
 /// What the metadata has of a tokenizer beside its fingerprint.
 struct KnownTokenizer {
   /// Where it came from; nothing where it was made of text.
@@ -49,6 +51,8 @@ struct WriteWiring {
   std::string template_date = {};
   /// Where row groups end; what options say of it goes before.
   RowGroupLimits row_groups = {};
+  /// Content that is read ahead to see whether there are few rows for a number of shards.
+  int64_t ahead_bytes = 256 << 20;
 };
 
 struct WriteResult {
@@ -62,6 +66,8 @@ struct WriteResult {
   DropTotals dropped;
   /// MixEnd::ToJson() where the stream is a mix that ended, else null.
   nlohmann::json mix_end;
+  /// Numbers that JSON does not have (NaN, the infinities), written as null, by column.
+  std::map<std::string, int64_t> nulls;
 };
 
 /// What is written so far, with finished shards of an earlier run.
@@ -112,11 +118,14 @@ class StreamWriter {
   nlohmann::json Form() const;
   nlohmann::json Identity() const;
   nlohmann::json Config() const;
-  nlohmann::json Tokenizers() const;
-  nlohmann::json Metadata(const WriteResult& result, const arrow::Schema& schema) const;
+  nlohmann::json Tokenizers(const Vocabularies& tokens) const;
+  nlohmann::json Metadata(const WriteResult& result, const arrow::Schema& schema,
+                          const Vocabularies& tokens) const;
   Result<OutputFolder*> OpenFolder(Work* work);
   Status Restore(Work* work) const;
   Status MakeLayout(Work* work);
+  Status DealFewRows(Work* work) const;
+  Result<std::unique_ptr<ShardsByValue>> MakeByValue(Work* work) const;
   Status WriteBySize(Work* work);
   Status WriteByCount(Work* work);
   WriteResult ResultOf(const OutputFolder& folder, DropTotals dropped) const;

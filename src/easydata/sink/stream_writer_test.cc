@@ -207,6 +207,26 @@ TEST_F(StreamWriterTest, SameBytesForAnyNumberOfThreads) {
   }
 }
 
+TEST_F(StreamWriterTest, FewRowsWithMuchContentAreDealtToAllShards) {
+  WriteWiring wiring;
+  wiring.ahead_bytes = 4 << 10;
+  std::vector<int64_t> first;
+  // How rows arrive, and on how many threads, must not decide how they are dealt.
+  for (const auto& [batches, rows] : {std::pair(30, 20), std::pair(2, 300), std::pair(600, 1)}) {
+    WriteOptions options = Options(std::to_string(batches));
+    options.num_shards = 7;
+    options.num_threads = batches == 2 ? 1 : 3;
+    auto result = (*StreamWriter::Make(PlanOf(MakeBatches(batches, rows)), options, wiring))->Run();
+    ASSERT_TRUE(result.ok()) << result.status();
+    std::vector<int64_t> counts;
+    for (const ShardRecord& shard : result->shards) counts.push_back(shard.rows);
+    if (first.empty()) first = counts;
+    EXPECT_EQ(counts, first);
+    EXPECT_EQ(result->rows, 600);
+    EXPECT_GT(*std::min_element(counts.begin(), counts.end()), 60);
+  }
+}
+
 TEST_F(StreamWriterTest, MetadataSaysWhatIsInTheShards) {
   auto batches = MakeBatches(10, 40);
   WriteOptions options = Options();

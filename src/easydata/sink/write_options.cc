@@ -25,12 +25,26 @@ config::FieldList WriteOptions::Fields() {
       config::Field{
           "num_shards", &O::num_shards,
           "Exact number of shards, in place of max_shard_size: runs of 1,024 rows are dealt to "
-          "them in turn."}
+          "them in turn, shorter ones where rows are few, so that no shard is empty that a row is "
+          "there for: all rows in runs of equal length, one for each shard, or, past 256 MB of "
+          "content, as many rows a run as these have for each shard."}
           .AtLeast(1)
           .AtMost(100'000),
       config::Field{"max_shard_rows", &O::max_shard_rows,
                     "Exact number of rows of each shard but the last, in place of max_shard_size."}
           .AtLeast(1),
+      config::Field{
+          "column_types", &O::column_types,
+          "Types of some columns, as written: {\"score\": \"float64\", \"meta.id\": "
+          "\"string\"}; a path goes into objects and through lists. Unset, and for all "
+          "others: as they come, for rows without a schema as the first 1,000 have them."},
+      config::Field{"shard_column", &O::shard_column,
+                    "Rows of one value of this column go into one of the num_shards shards, whose "
+                    "number is the XXH3 hash (64 bits, seed 0) of the value's text modulo "
+                    "num_shards: of text its UTF-8, of numbers and truth values what JSON has, of "
+                    "dates and times their ISO text, of null nothing. Unset: rows are dealt in "
+                    "their order."}
+          .OrNone(),
       config::Field{"shard_prefix", &O::shard_prefix,
                     "Shards are named <prefix>_000000, <prefix>_000001 and so on, as ArrayRecord "
                     "files of a split are (\"train\"). Unset: shard-00000, shard-00001, ..."}
@@ -70,6 +84,11 @@ void WriteOptions::Check(const std::string& path, config::Problems* problems) co
   };
   if (num_shards.has_value() && max_shard_rows.has_value()) {
     refuse("max_shard_rows", "has no meaning beside num_shards; give one of the two");
+  }
+  if (column_types.has_value()) {
+    if (const auto types = ColumnTypes::Make(column_types->values); !types.ok()) {
+      refuse("column_types", types.status().message());
+    }
   }
   // Names that begin so are passed over by those who read folders.
   const bool is_hidden = shard_prefix.starts_with('.') || shard_prefix.starts_with('_');

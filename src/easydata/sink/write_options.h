@@ -28,6 +28,8 @@ struct WriteOptions {
   int64_t max_shard_size = int64_t{500} << 20;
   std::optional<int64_t> num_shards;
   std::optional<int64_t> max_shard_rows;
+  /// "": rows are dealt in their order; see ShardsByValue.
+  std::string shard_column;
   std::string shard_prefix;
   /// "json" or "": see RecordOptions.
   std::string encode;
@@ -37,6 +39,8 @@ struct WriteOptions {
   int32_t num_threads = 0;
   /// The columns to write, in this order; all by default.
   WantedColumns columns;
+  /// Types of some columns, by their paths (ColumnTypes).
+  std::optional<config::Named<std::string>> column_types;
 
   static config::FieldList Fields();
 

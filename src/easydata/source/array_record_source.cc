@@ -15,6 +15,7 @@
 #include "easydata/source/data_format.h"
 #include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
+#include "easydata/source/file_vocabularies.h"
 #include "easydata/source/json_rows.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/open_files.h"
@@ -338,11 +339,22 @@ class ArrayRecordSource : public FileSource {
                         files().uris().empty() ? "the records" : files().uris()[shard]);
   }
 
+  Result<std::string> VocabularyText(size_t shard) const override {
+    if (decoding_ == RecordDecoding::kText || decoding_ == RecordDecoding::kBytes) return "";
+    if (auto known = vocabularies_.Get(shard); known.has_value()) return *std::move(known);
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
+    return vocabularies_.Note(shard, file->file->vocabulary());
+  }
+
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
                                             const ReadOptions& options,
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
     ARROW_ASSIGN_OR_RAISE(auto file, open_.Open(shard, context.is_look));
+    if (!context.is_look) {
+      ARROW_RETURN_NOT_OK(
+          vocabularies_.Check(shard, file->file->vocabulary(), *schema, files().uris()));
+    }
     return std::make_unique<RecordsReader>(std::move(file), decoding_, options, std::move(schema),
                                            from, context);
   }
@@ -411,6 +423,7 @@ class ArrayRecordSource : public FileSource {
 
  private:
   mutable OpenFiles<RecordsFile> open_;
+  mutable FileVocabularies vocabularies_;
   mutable RowCounts rows_;
   const std::string column_;
   const RecordDecoding decoding_;
@@ -440,7 +453,6 @@ constinit const DataFormat kArrayRecordFormat = {
     .name = "array_record",
     .kind = "array_record",
     .suffixes = {".arecord", ".array_record", ".arrayrecord"},
-    .has_one_schema = true,
     .options = {"column", "decode"},
     .make = [](std::vector<files::FileInfo> files,
                const nlohmann::json& options) -> Result<std::shared_ptr<const Source>> {

@@ -72,10 +72,10 @@ class SoundSizes : public arrow::MemoryPool {
 
 /// The largest possible buffer of a file of `bytes` bytes: no codec expands a byte more than zstd
 /// does in a run, and no sound buffer is larger than the machine's memory.
-int64_t MostBytes(int64_t bytes, arrow::Compression::type codec) {
+int64_t MostBytes(int64_t bytes, const files::Codec& codec) {
   constexpr int64_t kPerByte = 1 << 15, kLeast = 1 << 20;
   const int64_t memory = MachineMemory();
-  if (codec != arrow::Compression::UNCOMPRESSED || bytes > memory / kPerByte) return memory;
+  if (!codec.is_none() || bytes > memory / kPerByte) return memory;
   return std::max(kLeast, bytes * kPerByte);
 }
 
@@ -115,7 +115,7 @@ std::vector<int> FieldIndices(const arrow::Schema& wanted, const arrow::Schema& 
 
 /// Whether a file is of the format with a footer, not a stream.
 Result<bool> HasFileFormat(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
-                           arrow::Compression::type codec) {
+                           const files::Codec& codec) {
   ARROW_ASSIGN_OR_RAISE(auto stream,
                         files::ReadDecompressed(file, codec, files::MemberCheck::kAtEnd));
   ARROW_ASSIGN_OR_RAISE(const auto head, stream->Read(6));
@@ -127,8 +127,8 @@ Result<bool> HasFileFormat(const std::shared_ptr<arrow::io::RandomAccessFile>& f
 Result<std::unique_ptr<ArrowFile>> ArrowFile::Open(
     const files::FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file,
     const arrow::Schema* wanted) {
-  ARROW_ASSIGN_OR_RAISE(const auto codec, files::DetectCompression(file.get(), info.uri));
-  if (codec != arrow::Compression::UNCOMPRESSED) {
+  ARROW_ASSIGN_OR_RAISE(const auto codec, files::DetectCompression(file.get(), info));
+  if (!codec.is_none()) {
     ARROW_ASSIGN_OR_RAISE(const bool is_file, HasFileFormat(file, codec));
     // The file format needs its end first; only streams can be read as they come out of a
     // decompressor.
@@ -143,7 +143,7 @@ Result<std::unique_ptr<ArrowFile>> ArrowFile::Open(
   Status status = out->OpenReader(codec, {}, files::MemberCheck::kAtEnd);
   if (status.ok() && wanted != nullptr) {
     const std::vector<int> fields = FieldIndices(*wanted, *out->schema_);
-    if (!fields.empty() || codec != arrow::Compression::UNCOMPRESSED) {
+    if (!fields.empty() || !codec.is_none()) {
       status = out->OpenReader(codec, fields, files::MemberCheck::kBeforeUse);
     }
   }
@@ -151,7 +151,7 @@ Result<std::unique_ptr<ArrowFile>> ArrowFile::Open(
   return out;
 }
 
-Status ArrowFile::OpenReader(arrow::Compression::type codec, const std::vector<int>& fields,
+Status ArrowFile::OpenReader(const files::Codec& codec, const std::vector<int>& fields,
                              files::MemberCheck check) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.use_threads = false;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/files/codec.h"
 #include "easydata/files/decompressed_stream.h"
 #include "easydata/files/file_info.h"
 
@@ -48,7 +49,7 @@ class ArrowFile {
  private:
   ArrowFile(const files::FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file)
       : info_(info), random_file_(std::move(file)) {}
-  Status OpenReader(arrow::Compression::type codec, const std::vector<int>& fields,
+  Status OpenReader(const files::Codec& codec, const std::vector<int>& fields,
                     files::MemberCheck check);
   Result<std::shared_ptr<arrow::RecordBatch>> Read();
 

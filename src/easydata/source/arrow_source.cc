@@ -12,6 +12,7 @@
 #include "easydata/source/data_format.h"
 #include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
+#include "easydata/source/file_vocabularies.h"
 #include "easydata/source/open_files.h"
 #include "easydata/source/read_ahead.h"
 #include "easydata/source/row_counts.h"
@@ -36,11 +37,12 @@ struct Slice {
 class ArrowReader : public ShardReader {
  public:
   ArrowReader(std::unique_ptr<ArrowFile> file, std::shared_ptr<arrow::Schema> schema,
-              const ShardPosition& from, int64_t end_at, const ReadContext& context)
+              const ShardPosition& from, const ReadOptions& options, const ReadContext& context)
       : file_(std::move(file)),
         schema_(std::move(schema)),
         position_(from),
-        end_at_(end_at),
+        end_at_(options.end_at),
+        on_error_(options.on_error),
         context_(context) {}
 
   Result<ShardPosition> Start() override {
@@ -105,12 +107,9 @@ class ArrowReader : public ShardReader {
     BlockTask task;
     task.next_at = slice->next_at;
     task.next_skip = slice->next_skip;
-    task.decode = [batch = std::move(slice->rows), schema = schema_,
-                   skip = std::exchange(skip_, 0)]() -> Result<DecodedBlock> {
-      ARROW_ASSIGN_OR_RAISE(auto chosen, ChooseColumns(batch, schema));
-      DecodedBlock block;
-      block.SetRows(std::move(chosen), skip);
-      return block;
+    task.decode = [batch = std::move(slice->rows), schema = schema_, on_error = on_error_,
+                   skip = std::exchange(skip_, 0)]() {
+      return BlockInColumns(batch, schema, skip, on_error);
     };
     return task;
   }
@@ -133,6 +132,7 @@ class ArrowReader : public ShardReader {
   const std::shared_ptr<arrow::Schema> schema_;
   ShardPosition position_;
   const int64_t end_at_;
+  const OnError on_error_;
   const ReadContext context_;
   int64_t skip_ = 0;
   std::unique_ptr<ReadAhead<Slice>> slices_;
@@ -150,7 +150,15 @@ class ArrowSource : public FileSource {
     if (files().uris().empty()) return arrow::schema(arrow::FieldVector{});
     ARROW_ASSIGN_OR_RAISE(const auto opened, open_.Open(shard, true));
     ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files().files()[shard], opened));
+    vocabularies_.Note(shard, VocabularyOf(*file));
     return ChosenSchema(*file->schema(), columns, files().uris()[shard]);
+  }
+
+  Result<std::string> VocabularyText(size_t shard) const override {
+    if (auto known = vocabularies_.Get(shard); known.has_value()) return *std::move(known);
+    ARROW_ASSIGN_OR_RAISE(const auto opened, open_.Open(shard, true));
+    ARROW_ASSIGN_OR_RAISE(const auto file, ArrowFile::Open(files().files()[shard], opened));
+    return vocabularies_.Note(shard, VocabularyOf(*file));
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
@@ -160,10 +168,16 @@ class ArrowSource : public FileSource {
     ARROW_ASSIGN_OR_RAISE(auto opened, open_.Open(shard, context.is_look));
     ARROW_ASSIGN_OR_RAISE(auto file,
                           ArrowFile::Open(files().files()[shard], std::move(opened), schema.get()));
-    ARROW_RETURN_NOT_OK(ChosenFields(*file->schema(), *schema, files().uris()[shard]).status());
-    return std::make_unique<ArrowReader>(std::move(file), std::move(schema), from, options.end_at,
+    ARROW_RETURN_NOT_OK(
+        ChosenFields(*file->schema(), *schema, options.columns, files().uris()[shard]).status());
+    if (!context.is_look) {
+      ARROW_RETURN_NOT_OK(vocabularies_.Check(shard, VocabularyOf(*file), *schema, files().uris()));
+    }
+    return std::make_unique<ArrowReader>(std::move(file), std::move(schema), from, options,
                                          context);
   }
+
+  bool has_file_columns() const override { return true; }
 
   bool has_unchecked_text() const override { return true; }
 
@@ -202,7 +216,12 @@ class ArrowSource : public FileSource {
   nlohmann::json Describe() const override { return files().Describe("arrow"); }
 
  private:
+  static std::string VocabularyOf(const ArrowFile& file) {
+    return VocabularyTextOf(file.schema()->metadata().get());
+  }
+
   mutable OpenFiles<arrow::io::RandomAccessFile> open_;
+  mutable FileVocabularies vocabularies_;
   mutable RowCounts rows_;
 };
 
@@ -218,6 +237,7 @@ constinit const DataFormat kArrowFormat = {
     .kind = "arrow",
     .suffixes = {".arrow", ".ipc", ".feather"},
     .builder = "arrow",
+    .options = {kZstdMaxWindow},
     .make = [](std::vector<files::FileInfo> files, const nlohmann::json&) {
       return MakeArrowSource(std::move(files));
     }};

@@ -19,8 +19,10 @@ namespace {
 
 class ConcatStage : public FailingStage {
  public:
-  ConcatStage(std::shared_ptr<const std::vector<ConcatPart>> parts, const StageContext& context)
-      : parts_(std::move(parts)), context_(context) {}
+  /// `ends`: the EOS of each part's documents; empty where all have the same.
+  ConcatStage(std::shared_ptr<const std::vector<ConcatPart>> parts,
+              std::vector<std::optional<int32_t>> ends, const StageContext& context)
+      : parts_(std::move(parts)), ends_(std::move(ends)), context_(context) {}
 
   Status Init() {
     if (parts_->empty()) {
@@ -158,20 +160,25 @@ class ConcatStage : public FailingStage {
 
   Addresses Renamed(const Addresses& addresses) {
     const auto& names = (*parts_)[part_].shard_names;
-    if (names.empty()) return addresses;
+    const std::optional<int32_t> end = ends_.empty() ? std::nullopt : ends_[part_];
+    if (names.empty() && !end.has_value()) return addresses;
     return addresses.Renamed([&](const std::shared_ptr<const ShardRef>& shard) {
+      if (shard == nullptr) return shard;
       const auto name = names.find(shard->shard);
-      if (name == names.end()) return shard;
-      auto& ref = renamed_[name->second];
+      if (name == names.end() && !end.has_value()) return shard;
+      const std::string& shown = name == names.end() ? shard->shard : name->second;
+      auto& ref = renamed_[shown];
       if (ref == nullptr) {
-        ref = std::make_shared<const ShardRef>(
-            ShardRef{shard->source, name->second, shard->epoch, shard->has_own_ends});
+        ref = std::make_shared<const ShardRef>(ShardRef{shard->source, shown, shard->epoch,
+                                                        shard->has_own_ends,
+                                                        end.has_value() ? end : shard->eos_id});
       }
       return ref;
     });
   }
 
   const std::shared_ptr<const std::vector<ConcatPart>> parts_;
+  const std::vector<std::optional<int32_t>> ends_;
   const StageContext context_;
   std::shared_ptr<arrow::Schema> input_schema_;
   std::shared_ptr<arrow::Schema> schema_;
@@ -188,12 +195,13 @@ class ConcatStage : public FailingStage {
 
 }  // namespace
 
-StreamPlan ConcatPlan(std::vector<ConcatPart> parts) {
+StreamPlan ConcatPlan(std::vector<ConcatPart> parts, const JoinOptions& join) {
   nlohmann::json names = nlohmann::json::array();
   for (const ConcatPart& part : parts) names.push_back(part.shard_names);
   auto node = MakeNode("concat", {{"shard_names", std::move(names)}});
   node->rules = ShardNameRules();
   StreamFacts& facts = node->facts;
+  std::vector<JoinedStream> streams;
   facts.finitude = Finitude::kFinite;
   facts.is_packed = !parts.empty();
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -202,8 +210,13 @@ StreamPlan ConcatPlan(std::vector<ConcatPart> parts) {
     facts.counts_steps = facts.counts_steps || of_part.counts_steps;
     if (facts.finitude == Finitude::kFinite) facts.finitude = of_part.finitude;
     if (facts.why_endless.empty()) facts.why_endless = of_part.why_endless;
+    facts.paddings = JoinedPaddings(facts.paddings, of_part.paddings);
     node->inputs.push_back({"part[" + std::to_string(i) + "].", parts[i].plan.node});
+    streams.push_back({parts[i].name.empty() ? "part[" + std::to_string(i) + "]" : parts[i].name,
+                       of_part.vocabularies});
   }
+  const auto joined = JoinedOnce(std::move(streams), join);
+  facts.vocabularies = AllOf(joined);
   StreamPlan plan;
   plan.node = std::move(node);
   const auto shared = std::make_shared<const std::vector<ConcatPart>>(std::move(parts));
@@ -211,8 +224,10 @@ StreamPlan ConcatPlan(std::vector<ConcatPart> parts) {
     if (parts->empty()) return arrow::schema(arrow::FieldVector{});
     return parts->front().plan.schema();
   };
-  plan.make = [parts = shared](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
-    auto stage = std::make_unique<ConcatStage>(parts, context);
+  plan.make = [parts = shared,
+               joined](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto vocabularies, joined());
+    auto stage = std::make_unique<ConcatStage>(parts, std::move(vocabularies.ends), context);
     ARROW_RETURN_NOT_OK(stage->Init());
     return stage;
   };

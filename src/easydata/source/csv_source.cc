@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "easydata/base/escaped_text.h"
 #include "easydata/files/compression.h"
 #include "easydata/json/python_json.h"
+#include "easydata/source/csv_records.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
@@ -28,188 +30,17 @@
 namespace easydata::source {
 namespace {
 
-/// The dialect of Python's csv module, "excel", strict: fields may be quoted by '"', a quote inside
-/// is doubled, nothing may stand behind the quote that closes a field, a quote that is not at a
-/// field's begin is a character like any other, and "\r", "\n" and "\r\n" end a record.
-
-bool IsLineEnd(char c) { return c == '\n' || c == '\r'; }
-
-/// Splits a record into fields; `scratch` keeps those that had to be unquoted. The number, from 1
-/// on, of the first field with text behind its closing quote, or 0.
-size_t SplitRecord(std::string_view record, char delimiter, std::vector<std::string_view>* fields,
-                   std::vector<std::string>* scratch) {
-  fields->clear();
-  size_t used = 0;
-  size_t unsound = 0;
-  size_t i = 0;
-  for (;;) {
-    if (i < record.size() && record[i] == '"') {
-      if (scratch->size() == used) scratch->emplace_back();
-      std::string& text = (*scratch)[used++];
-      text.clear();
-      ++i;
-      while (i < record.size()) {
-        const size_t quote = std::min(record.find('"', i), record.size());
-        text.append(record, i, quote - i);
-        i = quote;
-        if (i == record.size()) break;
-        if (i + 1 < record.size() && record[i + 1] == '"') {
-          text.push_back('"');
-          i += 2;
-          continue;
-        }
-        ++i;  // the closing quote
-        const size_t end = std::min(record.find(delimiter, i), record.size());
-        if (end > i && unsound == 0) unsound = fields->size() + 1;
-        i = end;
-        break;
-      }
-      // Marked by an empty view: `scratch` may still move.
-      fields->emplace_back();
-    } else {
-      const size_t end = std::min(record.find(delimiter, i), record.size());
-      fields->push_back(record.substr(i, end - i));
-      if (fields->back().data() == nullptr) fields->back() = "";
-      i = end;
-    }
-    if (i >= record.size()) break;
-    ++i;
-  }
-  used = 0;
-  for (auto& field : *fields) {
-    if (field.data() == nullptr) field = (*scratch)[used++];
-  }
-  return unsound;
-}
-
 std::string TextBehindQuote(size_t field) {
   return "field " + std::to_string(field) +
          " has text behind the quote that closes it (a quote within quotes is written twice)";
 }
-
-class CsvCutter : public RecordCutter {
- public:
-  CsvCutter(std::unique_ptr<TextWindow> window, char delimiter)
-      : window_(std::move(window)), delimiter_(delimiter) {}
-
-  Result<bool> Next(RecordPiece* piece) override {
-    if (ended_) return false;
-    piece->ends_lines_at_returns = true;
-    newline_ = -1;
-    searched_ = 0;
-    int64_t i = 0;
-    while (i < kChunkBytes) {
-      int64_t end = 0;
-      const int64_t next = EndOfRecord(i, &end);
-      if (next < 0) {
-        piece->broken = window_->broken();
-        if (piece->broken.ok() && has_open_quote_) {
-          piece->broken = Status::Invalid(
-              "a quote is opened that nothing closes before the file's end; close it, or write a "
-              "field that begins with a quote within quotes, and the quote twice");
-          piece->breaks_at_line = true;
-        }
-        ended_ = true;
-        break;
-      }
-      // Empty lines are not records, as in csv.DictReader.
-      if (end > i) piece->records.push_back({i, end - i});
-      i = next;
-    }
-    if (ended_ && piece->broken.ok() && piece->records.empty()) return false;
-    TakePiece(window_.get(), i, piece);
-    return true;
-  }
-
-  int64_t bytes_read() const override { return window_->bytes_read(); }
-
- private:
-  bool Has(int64_t i) {
-    while (i >= static_cast<int64_t>(window_->text().size())) {
-      if (!window_->Grow()) return false;
-    }
-    return true;
-  }
-
-  /// The first "\n" from `i` on, or the end of what the window holds. Remembered: a file whose
-  /// records end in "\r" has none, and is not gone through for each of them.
-  int64_t Newline(int64_t i) {
-    if (i <= newline_) return newline_;
-    const std::string_view text = window_->text();
-    searched_ = std::max(i, searched_);
-    const size_t found = text.find('\n', searched_);
-    if (found != std::string_view::npos) newline_ = static_cast<int64_t>(found);
-    searched_ = static_cast<int64_t>(std::min(found, text.size()));
-    return searched_;
-  }
-
-  /// The begin of the record after the one at `i`, and its `end` without the line's end; -1 at the
-  /// file's end.
-  int64_t EndOfRecord(int64_t i, int64_t* end) {
-    if (!Has(i)) return -1;
-    // Most records hold no quote and end at the next "\n".
-    for (;;) {
-      const int64_t stop = Newline(i);
-      const std::string_view text = window_->text();
-      const auto size = static_cast<int64_t>(text.size());
-      const std::string_view line = text.substr(i, stop - i);
-      const size_t special = line.find_first_of("\"\r");
-      if (special != std::string_view::npos &&
-          (stop == size || line[special] == '"' || special + 1 < line.size())) {
-        return Slow(i, end);
-      }
-      if (stop == size) {
-        if (window_->Grow()) continue;
-        if (!window_->broken().ok()) return -1;
-      }
-      *end = special == std::string_view::npos ? stop : stop - 1;
-      return stop + (stop < size ? 1 : 0);
-    }
-  }
-
-  int64_t Slow(int64_t i, int64_t* end) {
-    bool at_begin = true, quoted = false;
-    for (;; ++i) {
-      if (!Has(i)) {
-        *end = i;
-        has_open_quote_ = quoted;
-        return window_->broken().ok() && !quoted ? i : -1;
-      }
-      const char c = window_->text()[i];
-      if (quoted) {
-        if (c != '"') continue;
-        if (Has(i + 1) && window_->text()[i + 1] == '"') {
-          ++i;
-        } else {
-          quoted = false;
-        }
-      } else if (c == '"' && at_begin) {
-        quoted = true;
-        at_begin = false;
-      } else if (IsLineEnd(c)) {
-        *end = i++;
-        if (c == '\r' && Has(i) && window_->text()[i] == '\n') ++i;
-        return i;
-      } else {
-        at_begin = c == delimiter_;
-      }
-    }
-  }
-
-  const std::unique_ptr<TextWindow> window_;
-  const char delimiter_;
-  int64_t newline_ = -1;  // what Newline() found last
-  int64_t searched_ = 0;  // there is none between what it was asked for and this offset
-  bool ended_ = false;
-  bool has_open_quote_ = false;  // up to the file's end
-};
 
 /// The first record of a file: its column names, and where the data begin.
 struct Header {
   std::vector<std::string> names;
   int64_t data_begin = 0;
   int64_t lines = 0;
-  arrow::Compression::type codec;
+  files::Codec codec;
 
   arrow::FieldVector Fields() const {
     arrow::FieldVector out;
@@ -220,9 +51,10 @@ struct Header {
 
 class CsvDecoder : public RecordDecoder {
  public:
-  CsvDecoder(Header header, char delimiter, OnError on_error, std::shared_ptr<arrow::Schema> schema)
+  CsvDecoder(Header header, CsvDialect dialect, OnError on_error,
+             std::shared_ptr<arrow::Schema> schema)
       : header_(std::move(header)),
-        delimiter_(delimiter),
+        dialect_(std::move(dialect)),
         on_error_(on_error),
         schema_(std::move(schema)) {
     std::unordered_map<std::string_view, size_t> index_of;
@@ -231,8 +63,7 @@ class CsvDecoder : public RecordDecoder {
       keep_rest_ = IsRestField(*field);  // the last one
       if (keep_rest_) break;
       const auto found = index_of.find(field->name());
-      // A file without a header has no records, either.
-      field_indices_.push_back(found == index_of.end() ? 0 : found->second);
+      field_indices_.push_back(found == index_of.end() ? kNotThere : found->second);
     }
   }
 
@@ -251,12 +82,11 @@ class CsvDecoder : public RecordDecoder {
       const int64_t row = block.num_rows++;
       if (row < skip) continue;
       const std::string_view text = piece.Text(record);
-      const size_t unsound = SplitRecord(text, delimiter_, &fields, &scratch);
+      const size_t unsound = SplitCsvRecord(text, dialect_, &fields, &scratch);
       BadRow bad;
       if (!all_valid && !simdjson::validate_utf8(text.data(), text.size())) {
         bad.reason = "not UTF-8";
-        bad.message = "not UTF-8 at byte " + std::to_string(json::FirstBadUtf8Byte(text) + 1) +
-                      " of the record";
+        bad.message = Undecoded(text);
       } else if (unsound > 0) {
         bad.reason = "text behind a quote";
         bad.message = TextBehindQuote(unsound);
@@ -317,8 +147,23 @@ class CsvDecoder : public RecordDecoder {
     return Status::OK();
   }
 
+  std::string Undecoded(std::string_view record) const {
+    const int64_t byte = json::FirstBadUtf8Byte(record);
+    if (dialect_.encoding.is_utf8()) {
+      return "not UTF-8 at byte " + std::to_string(byte + 1) + " of the record";
+    }
+    const auto characters = std::count_if(record.begin(), record.begin() + byte, [](char c) {
+      return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+    });
+    return "not " + dialect_.encoding.name() + " at character " + std::to_string(characters + 1) +
+           " of the record";
+  }
+
+  /// The index of a field that the file does not have; its records all end before it.
+  static constexpr size_t kNotThere = std::numeric_limits<size_t>::max();
+
   const Header header_;
-  const char delimiter_;
+  const CsvDialect dialect_;
   const OnError on_error_;
   const std::shared_ptr<arrow::Schema> schema_;
   bool keep_rest_ = false;
@@ -330,12 +175,13 @@ struct CsvFile {
   Header header;
 };
 
-Result<std::unique_ptr<RecordCutter>> Cutter(const CsvFile& file, char delimiter, int64_t at,
-                                             bool is_look) {
+Result<std::unique_ptr<RecordCutter>> Cutter(const CsvFile& file, const CsvDialect& dialect,
+                                             int64_t at, bool is_look) {
   const Header& header = file.header;
-  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(file.file, header.codec,
-                                                      at == 0 ? header.data_begin : at, is_look));
-  return std::make_unique<CsvCutter>(std::move(window), delimiter);
+  ARROW_ASSIGN_OR_RAISE(auto window,
+                        TextWindow::Open(file.file, header.codec, at == 0 ? header.data_begin : at,
+                                         is_look, dialect.encoding));
+  return MakeCsvCutter(std::move(window), dialect);
 }
 
 constexpr size_t kShownOfName = 80;
@@ -355,15 +201,35 @@ std::string NameTwice(const std::vector<std::string_view>& names) {
   return "";
 }
 
-/// Finds the first record of a file, which gives `header`, and what comes after it.
-Status ReadHeader(const files::FileInfo& info, std::unique_ptr<TextWindow> window, char delimiter,
-                  Header* header) {
+/// What is wrong with names given for the columns beside the fields of the first record; "" for
+/// nothing.
+std::string NamesProblem(const CsvDialect& dialect, const std::vector<std::string_view>& fields) {
+  const std::vector<std::string>& names = dialect.column_names;
+  if (names.empty()) return "";
+  if (dialect.has_header()) {
+    if (fields.size() == names.size()) return "";
+    return "names " + std::to_string(fields.size()) + " columns, and column_names " +
+           std::to_string(names.size());
+  }
+  if (dialect.header.has_value() ||
+      !std::equal(fields.begin(), fields.end(), names.begin(), names.end()))
+    return "";
+  return "has the names that column_names gives, so it is a header and no row; set header=True, or "
+         "leave column_names out";
+}
+
+/// Finds the first record of a file, which gives `header` unless the dialect does, and what comes
+/// after it.
+Status ReadHeader(const files::FileInfo& info, std::unique_ptr<TextWindow> window,
+                  const CsvDialect& dialect, Header* header) {
+  if (!dialect.has_header()) header->names = dialect.column_names;
+  if (dialect.header == false) return Status::OK();
   int64_t begin = window->at();
-  CsvCutter cutter(std::move(window), delimiter);
+  const auto cutter = MakeCsvCutter(std::move(window), dialect);
   RecordPiece piece;
   for (;;) {  // pieces of blank lines come first
     piece = RecordPiece();
-    ARROW_ASSIGN_OR_RAISE(const bool more, cutter.Next(&piece));
+    ARROW_ASSIGN_OR_RAISE(const bool more, cutter->Next(&piece));
     if (!more) return Status::OK();
     if (!piece.records.empty()) break;
     header->lines += piece.num_lines();
@@ -380,14 +246,26 @@ Status ReadHeader(const files::FileInfo& info, std::unique_ptr<TextWindow> windo
     const int64_t line = header->lines + RecordLines(piece).Before(record.begin) + 1;
     return Status::Invalid(info.uri, ": the header, line ", line, ", ", what);
   };
-  if (!simdjson::validate_utf8(text.data(), text.size())) return unsound("is not UTF-8");
+  if (!simdjson::validate_utf8(text.data(), text.size())) {
+    return unsound("is not " + (dialect.encoding.is_utf8()
+                                    ? "UTF-8; if its text is in another encoding, name that: "
+                                      "encoding=\"cp1252\", \"utf-16\", ..."
+                                    : dialect.encoding.name()));
+  }
   std::vector<std::string_view> fields;
   std::vector<std::string> scratch;
-  const size_t field = SplitRecord(text, delimiter, &fields, &scratch);
+  const size_t field = SplitCsvRecord(text, dialect, &fields, &scratch);
   if (field > 0) return unsound("is not sound: " + TextBehindQuote(field));
-  const std::string twice = NameTwice(fields);
-  if (!twice.empty()) return unsound(twice);
-  header->names.assign(fields.begin(), fields.end());
+  if (const std::string problem = NamesProblem(dialect, fields); !problem.empty()) {
+    return unsound(problem);
+  }
+  if (!dialect.has_header()) return Status::OK();
+  header->names = dialect.column_names;
+  if (header->names.empty()) {
+    const std::string twice = NameTwice(fields);
+    if (!twice.empty()) return unsound(twice);
+    header->names.assign(fields.begin(), fields.end());
+  }
   int64_t end = record.begin + record.size;
   if (end < piece.size && piece.text[end] == '\r') ++end;
   if (end < piece.size && piece.text[end] == '\n') ++end;
@@ -396,23 +274,24 @@ Status ReadHeader(const files::FileInfo& info, std::unique_ptr<TextWindow> windo
   return Status::OK();
 }
 
-Result<std::shared_ptr<CsvFile>> OpenCsv(const files::FileInfo& info, char delimiter) {
+Result<std::shared_ptr<CsvFile>> OpenCsv(const files::FileInfo& info, const CsvDialect& dialect) {
   auto out = std::make_shared<CsvFile>();
   ARROW_ASSIGN_OR_RAISE(out->file, storage::OpenFile(info));
-  ARROW_ASSIGN_OR_RAISE(out->header.codec, files::DetectCompression(out->file.get(), info.uri));
-  ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(out->file, out->header.codec, 0, true));
-  ARROW_RETURN_NOT_OK(ReadHeader(info, std::move(window), delimiter, &out->header));
+  ARROW_ASSIGN_OR_RAISE(out->header.codec, files::DetectCompression(out->file.get(), info));
+  ARROW_ASSIGN_OR_RAISE(auto window,
+                        TextWindow::Open(out->file, out->header.codec, 0, true, dialect.encoding));
+  ARROW_RETURN_NOT_OK(ReadHeader(info, std::move(window), dialect, &out->header));
   return out;
 }
 
 class CsvSource : public FileSource {
  public:
-  CsvSource(FileList files, char delimiter, bool keep_rest)
+  CsvSource(FileList files, CsvDialect dialect, bool keep_rest)
       : FileSource(std::move(files)),
-        delimiter_(delimiter),
+        dialect_(std::move(dialect)),
         keep_rest_(keep_rest),
         open_(this->files().files(),
-              [delimiter](const files::FileInfo& file) { return OpenCsv(file, delimiter); }),
+              [dialect = dialect_](const files::FileInfo& file) { return OpenCsv(file, dialect); }),
         counts_(this->files().uris().size()) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
@@ -430,27 +309,31 @@ class CsvSource : public FileSource {
     const Header& header = file->header;
     if (!header.names.empty()) {
       ARROW_RETURN_NOT_OK(
-          ChosenFields(*FileSchema(header), *schema, files().uris()[shard]).status());
+          ChosenFields(*FileSchema(header), *schema, options.columns, files().uris()[shard])
+              .status());
     }
-    auto decoder = std::make_shared<CsvDecoder>(header, delimiter_, options.on_error, schema);
-    return MakeRecordReader([file, delimiter = delimiter_, is_look = context.is_look](
-                                int64_t at) { return Cutter(*file, delimiter, at, is_look); },
+    auto decoder = std::make_shared<CsvDecoder>(header, dialect_, options.on_error, schema);
+    return MakeRecordReader([file, dialect = dialect_, is_look = context.is_look](
+                                int64_t at) { return Cutter(*file, dialect, at, is_look); },
                             std::move(decoder), from, header.lines, context);
   }
+
+  bool has_file_columns() const override { return true; }
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }
 
   Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
     if (const auto known = counts_.Get(shard); known.has_value()) return *known;
     ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
-    ARROW_ASSIGN_OR_RAISE(auto cutter, Cutter(*file, delimiter_, 0, false));
+    ARROW_ASSIGN_OR_RAISE(auto cutter, Cutter(*file, dialect_, 0, false));
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
     return counts_.Remember(shard, rows);
   }
 
   nlohmann::json Describe() const override {
     auto out = files().Describe("csv");
-    out["delimiter"] = std::string(1, delimiter_);
+    out["delimiter"] = std::string(1, dialect_.delimiter);
+    dialect_.Describe(&out);
     return out;
   }
 
@@ -461,7 +344,7 @@ class CsvSource : public FileSource {
     return arrow::schema(std::move(fields));
   }
 
-  const char delimiter_;
+  const CsvDialect dialect_;
   const bool keep_rest_;
   mutable OpenFiles<CsvFile> open_;
   mutable RowCounts counts_;
@@ -470,25 +353,35 @@ class CsvSource : public FileSource {
 }  // namespace
 
 Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<files::FileInfo> files,
-                                                    const std::string& delimiter, bool keep_rest) {
-  if (delimiter.size() != 1 || delimiter == "\"" || IsLineEnd(delimiter[0])) {
-    return Status::Invalid(
-        "the delimiter must be one character that is no quote and no line end, got \"", delimiter,
-        "\"");
-  }
+                                                    CsvDialect dialect, bool keep_rest) {
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
-  return std::make_shared<const CsvSource>(std::move(list), delimiter[0], keep_rest);
+  return std::make_shared<const CsvSource>(std::move(list), std::move(dialect), keep_rest);
 }
+
+namespace {
+
+constexpr DataFormat::Options kCsvOptions = {"delimiter", "quotechar",    "encoding",
+                                             "header",    "column_names", "comment",
+                                             "keep_rest", kZstdMaxWindow};
+
+/// A source in the dialect that the options name; `delimiter`: where they name none.
+Result<std::shared_ptr<const Source>> MakeCsvByOptions(std::vector<files::FileInfo> files,
+                                                       const nlohmann::json& options,
+                                                       char delimiter) {
+  ARROW_ASSIGN_OR_RAISE(CsvDialect dialect, MakeCsvDialect(CsvOptions::Of(options), delimiter));
+  return MakeCsvSource(std::move(files), std::move(dialect), options.value("keep_rest", false));
+}
+
+}  // namespace
 
 constinit const DataFormat kCsvFormat = {
     .name = "csv",
     .kind = "csv",
     .suffixes = {".csv"},
     .builder = "csv",
-    .options = {"delimiter", "keep_rest"},
+    .options = kCsvOptions,
     .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
-      return MakeCsvSource(std::move(files), options.value("delimiter", ","),
-                           options.value("keep_rest", false));
+      return MakeCsvByOptions(std::move(files), options, ',');
     }};
 
 constinit const DataFormat kTsvFormat = {
@@ -496,10 +389,9 @@ constinit const DataFormat kTsvFormat = {
     .kind = "tsv",
     .suffixes = {".tsv"},
     .builder = "csv",
-    .options = {"delimiter", "keep_rest"},
+    .options = kCsvOptions,
     .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
-      return MakeCsvSource(std::move(files), options.value("delimiter", "\t"),
-                           options.value("keep_rest", false));
+      return MakeCsvByOptions(std::move(files), options, '\t');
     }};
 
 }  // namespace easydata::source

@@ -1,12 +1,16 @@
 #include "easydata/source/data_files.h"
 
+#include <arrow/util/io_util.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "easydata/files/address.h"
+#include "easydata/files/brace_pattern.h"
 #include "easydata/files/file_system.h"
 #include "easydata/files/local_path.h"
 #include "easydata/source/data_format.h"
@@ -111,6 +115,31 @@ void LeaveOutTwins(const std::map<std::string, size_t>& items,
   }
 }
 
+/// Whether a problem of a file may be gone when its turn comes, or tells that it is lost.
+bool MayBeMissing(const Status& problem) {
+  return files::IsFileError(problem) && arrow::internal::ErrnoFromStatus(problem) != EILSEQ;
+}
+
+/// Lists names one by one; those that are not there have that as their problem.
+Result<std::vector<files::Listing>> ListEachName(const files::FileSystem& files,
+                                                 const std::vector<std::string>& names) {
+  std::vector<files::Listing> out;
+  for (const std::string& name : names) {
+    auto listing = files.List(name, IsWanted);
+    if (!listing.ok()) {
+      // Of several names in one it is not known which is missing.
+      if (!MayBeMissing(listing.status()) || files::HasBraces(name)) return listing.status();
+      files::ListedFile missing;
+      missing.info.uri = name;
+      missing.problem = listing.status();
+      listing = files::Listing();
+      listing->files.push_back(std::move(missing));
+    }
+    out.push_back(std::move(*listing));
+  }
+  return out;
+}
+
 Status CheckItem(const std::string& item) {
   if (item.empty()) return Status::Invalid("data_files holds an empty path; name a file");
   if (item.find('\0') == std::string::npos) return Status::OK();
@@ -121,7 +150,8 @@ Status CheckItem(const std::string& item) {
 }  // namespace
 
 Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
-                                std::shared_ptr<const storage::Storage> storage) {
+                                std::shared_ptr<const storage::Storage> storage,
+                                bool keeps_missing) {
   if (data_files.empty()) return Status::Invalid("data_files is an empty list; name a file");
   std::map<std::string, files::FileInfo> found;
   DataFiles out;
@@ -133,25 +163,39 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
     ARROW_RETURN_NOT_OK(storage->NamesOf(addresses.back()).status());
   }
   std::map<std::string, size_t> items;  // which of data_files has found a file first
+  std::map<std::string, Status> missing;
   for (size_t item = 0; item < addresses.size(); ++item) {
     const files::Address& address = addresses[item];
     ARROW_ASSIGN_OR_RAISE(const auto names, storage->NamesOf(address));
     ARROW_ASSIGN_OR_RAISE(const files::FileSystem* files, storage->FileSystemOf(address.given()));
-    ARROW_ASSIGN_OR_RAISE(std::vector<files::Listing> listings, files->ListNames(names, IsWanted));
+    auto listed = files->ListNames(names, IsWanted);
+    if (keeps_missing && MayBeMissing(listed.status())) listed = ListEachName(*files, names);
+    ARROW_ASSIGN_OR_RAISE(std::vector<files::Listing> listings, std::move(listed));
     for (size_t i = 0; i < listings.size(); ++i) {
       files::Listing& listing = listings[i];
       if (listing.by == files::ListedBy::kFolder) {
         ARROW_RETURN_NOT_OK(CheckSplits(names[i], listing));
       }
       if (listing.by != files::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
-      for (const files::ListedFile& file : listing.files) ARROW_RETURN_NOT_OK(file.problem);
-      if (listing.files.empty()) return files->NothingFound(names[i]);
+      if (listing.files.empty()) {
+        const Status nothing = files->NothingFound(names[i]);
+        if (listing.by != files::ListedBy::kName) return nothing;
+        files::ListedFile named;
+        named.info.uri = names[i];
+        named.problem = nothing;
+        listing.files.push_back(std::move(named));
+      }
       for (const files::ListedFile& file : listing.files) {
+        if (!file.problem.ok()) {
+          if (!keeps_missing || !MayBeMissing(file.problem)) return file.problem;
+          missing.try_emplace(file.info.uri, file.problem);
+        }
         found.try_emplace(file.info.uri, file.info);
         items.try_emplace(file.info.uri, item);
       }
     }
   }
+  if (!missing.empty() && missing.size() == found.size()) return missing.begin()->second;
   LeaveOutTwins(items, &found);
   for (auto& [uri, info] : found) {
     info.storage = storage;

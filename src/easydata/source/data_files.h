@@ -36,8 +36,12 @@ struct DataFiles {
 /// in an address. What matches nothing is an IOError (ENOENT) with the folder that was searched and
 /// near misses; what is not a regular file (a FIFO, a socket, a device) is an IOError, too; a
 /// scheme that is not known yet is NotImplemented.
+///
+/// With `keeps_missing` a file that is named and is not there, or is no regular file, is listed as
+/// an empty one, so that it is found lost when its turn comes; unless all of them are.
 Result<DataFiles> ListDataFiles(
     const std::vector<std::string>& data_files,
-    std::shared_ptr<const storage::Storage> storage = storage::Storage::Default());
+    std::shared_ptr<const storage::Storage> storage = storage::Storage::Default(),
+    bool keeps_missing = false);
 
 }  // namespace easydata::source

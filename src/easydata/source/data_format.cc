@@ -6,20 +6,21 @@
 
 #include "easydata/base/nearest_name.h"
 #include "easydata/files/compression.h"
+#include "easydata/source/partitioned_source.h"
 
 namespace easydata::source {
 namespace {
 
 /// Refuses options that a format does not know.
-Status CheckOptions(const DataFormat& format, const nlohmann::json& options) {
-  std::vector<std::string> known;
+Status CheckFormatOptions(const DataFormat& format, const nlohmann::json& options) {
+  std::vector<std::string> known = {std::string(kHivePartitioning)};
   for (const std::string_view option : format.options) {
     if (!option.empty()) known.emplace_back(option);
   }
   for (auto option = options.begin(); option != options.end(); ++option) {
     if (std::find(known.begin(), known.end(), option.key()) != known.end()) continue;
     return Status::Invalid("files of format \"", format.name, "\" have no option \"", option.key(),
-                           "\"", known.empty() ? "" : Suggestion(option.key(), known));
+                           "\"", Suggestion(option.key(), known));
   }
   return Status::OK();
 }
@@ -63,9 +64,14 @@ Result<std::shared_ptr<const Source>> MakeSource(std::string_view format,
     return Status::Invalid("there is no format \"", format, "\" of data files",
                            Suggestion(format, DataFormatNames()));
   }
-  ARROW_RETURN_NOT_OK(CheckOptions(*found, options));
+  ARROW_RETURN_NOT_OK(CheckFormatOptions(*found, options));
   try {
-    return found->make(std::move(files), options);
+    if (const auto window = options.find(kZstdMaxWindow); window != options.end()) {
+      for (files::FileInfo& file : files) file.zstd_max_window = window->get<int64_t>();
+    }
+    ARROW_ASSIGN_OR_RAISE(auto source, found->make(std::move(files), options));
+    if (options.value(kHivePartitioning, false)) return MakePartitionedSource(std::move(source));
+    return source;
   } catch (const nlohmann::json::type_error& error) {
     return Status::TypeError("an option of format \"", found->name,
                              "\" has another type than it must have (", error.what(), ")");

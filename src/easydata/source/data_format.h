@@ -15,6 +15,12 @@
 
 namespace easydata::source {
 
+/// The option of formats that may be compressed as a whole: the largest window of a frame of zstd.
+inline constexpr std::string_view kZstdMaxWindow = "zstd_max_window";
+
+/// The option of all formats: files have the columns that their folders' names say.
+inline constexpr std::string_view kHivePartitioning = "hive_partitioning";
+
 /// A format of data files: one row of the registry. Texts are lower case.
 struct DataFormat {
   /// Its name for users: DatasetConfig's `type`.
@@ -25,10 +31,9 @@ struct DataFormat {
   std::array<std::string_view, 4> suffixes{};
   /// Its name in the `datasets` library, where it has one.
   std::string_view builder{};
-  /// Whether all files give columns of one schema, so that one stream may read them all.
-  bool has_one_schema = false;
+  using Options = std::array<std::string_view, 12>;
   /// Options that `make` knows; the others are refused before.
-  std::array<std::string_view, 4> options{};
+  Options options{};
   /// Makes a source of files; an option that is missing has its default.
   Result<std::shared_ptr<const Source>> (*make)(std::vector<files::FileInfo> files,
                                                 const nlohmann::json& options);

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "easydata/source/csv_dialect.h"
 #include "easydata/source/file_list.h"
 #include "easydata/source/source.h"
+#include "easydata/source/text_units.h"
 
 namespace easydata::source {
 
@@ -20,13 +22,16 @@ enum class JsonLayout {
 /// them and describing them does no I/O. A file that changed before it is read is an IOError, and
 /// so is one that is missing.
 
-/// JSON objects as rows. See JsonRowSchema() for the columns.
+/// JSON objects as rows. See JsonRowSchema() for the columns. `field`: each file is one object, of
+/// which the member of that name is the array of them, whatever the layout.
 Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<files::FileInfo> files,
-                                                     JsonLayout layout);
+                                                     JsonLayout layout, std::string field = "");
 
-/// Each line a row with the one text column `field`, without the line's end.
+/// Each line a row with the one text column `field`, without the line's end; or each paragraph, or
+/// each file.
 Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<files::FileInfo> files,
-                                                     std::string field);
+                                                     std::string field,
+                                                     TextUnit unit = TextUnit::kLine);
 
 /// Parquet: blocks are row groups, large ones in slices.
 Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<files::FileInfo> files);
@@ -35,12 +40,11 @@ Result<std::shared_ptr<const Source>> MakeParquetSource(std::vector<files::FileI
 Result<std::shared_ptr<const Source>> MakeArrowSource(std::vector<files::FileInfo> files);
 
 /// Delimiter-separated values as Python's csv.DictReader reads them: the first record names the
-/// columns, all values are text, a field that a short record lacks is null. A record with more
-/// fields than the header is an error of the row, or has the rest of them in a column of their own
-/// (RestField, when all columns are read).
+/// columns (unless the dialect does), all values are text, a field that a short record lacks is
+/// null. A record with more fields than the header is an error of the row, or has the rest of them
+/// in a column of their own (RestField, when all columns are read).
 Result<std::shared_ptr<const Source>> MakeCsvSource(std::vector<files::FileInfo> files,
-                                                    const std::string& delimiter,
-                                                    bool keep_rest = false);
+                                                    CsvDialect dialect, bool keep_rest = false);
 
 /// What the records of a file are.
 enum class RecordDecoding {

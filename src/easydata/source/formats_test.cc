@@ -44,7 +44,7 @@ TEST(CsvSourceTest, KeepsTheContract) {
   auto source =
       MakeCsvSource(Listed({folder.Write("a.csv", CsvText(2500)),
                             folder.Write("b.csv", "id,text\n"), folder.Write("c.csv", CsvText(3))}),
-                    ",")
+                    CsvDialect())
           .ValueOrDie();
   CheckStageContract(ContractOf(source, {}));
 }
@@ -57,6 +57,26 @@ TEST(TextSourceTest, KeepsTheContract) {
   auto source =
       MakeTextSource(Listed({folder.Write("a.txt", text), folder.Write("b.txt", "\n\n")}), "t")
           .ValueOrDie();
+  CheckStageContract(ContractOf(source, {}));
+}
+
+TEST(TextSourceTest, ParagraphsAndDocumentsKeepTheContract) {
+  TestFolder folder;
+  std::string text = "\n\n\n";
+  std::mt19937 random(5);
+  for (int i = 0; i < 3000; ++i) text += std::string(random() % 2000, 'x') + "\r\n\n";
+  const auto files = Listed({folder.Write("a.txt", text), folder.Write("b.txt", "\n\n"),
+                             folder.Write("c.txt", ""), folder.Write("d.txt", "one\n\ntwo")});
+  for (const TextUnit unit : {TextUnit::kParagraph, TextUnit::kDocument}) {
+    CheckStageContract(ContractOf(MakeTextSource(files, "t", unit).ValueOrDie(), {}));
+  }
+}
+
+TEST(PartitionedSourceTest, KeepsTheContract) {
+  TestFolder folder;
+  const auto files = Listed(
+      {folder.Write("lang=de/a.csv", CsvText(2500)), folder.Write("lang=en/a.csv", CsvText(3))});
+  auto source = MakeSource("csv", files, {{"hive_partitioning", true}}).ValueOrDie();
   CheckStageContract(ContractOf(source, {}));
 }
 

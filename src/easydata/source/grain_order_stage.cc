@@ -384,7 +384,8 @@ class GrainOrderStage : public FailingStage {
 
 Result<std::shared_ptr<arrow::Schema>> SchemaOfShare(const Source& source,
                                                      const GrainOrderOptions& options) {
-  return source.Schema(options.columns, options.shards.empty() ? 0 : options.shards[0]);
+  if (options.shards.empty()) return source.Schema(options.columns, 0);
+  return source.ColumnsOfShards(options.columns, {}, options.shards, /*is_look=*/false);
 }
 
 }  // namespace
@@ -448,17 +449,18 @@ Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrde
     ARROW_ASSIGN_OR_RAISE(auto schema, SchemaOfShare(*source, options));
     return WithPaddingField(std::move(schema), options.padding_column);
   };
-  plan.make = [source = std::move(source),
-               options = std::move(options)](const StageContext& context) {
-    return Timed(MakeGrainOrderStage(source, options, context), "workers");
+  plan.make = [source = std::move(source), options = std::move(options)](
+                  const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto schema, SchemaOfShare(*source, options));
+    return Timed(MakeGrainOrderStage(source, options, std::move(schema), context), "workers");
   };
   return plan;
 }
 
-Result<std::unique_ptr<Stage>> MakeGrainOrderStage(std::shared_ptr<const Source> source,
-                                                   const GrainOrderOptions& options,
-                                                   const StageContext& context) {
-  ARROW_ASSIGN_OR_RAISE(auto schema, SchemaOfShare(*source, options));
+std::unique_ptr<Stage> MakeGrainOrderStage(std::shared_ptr<const Source> source,
+                                           const GrainOrderOptions& options,
+                                           std::shared_ptr<arrow::Schema> schema,
+                                           const StageContext& context) {
   return std::make_unique<GrainOrderStage>(std::move(source), options, std::move(schema), context);
 }
 

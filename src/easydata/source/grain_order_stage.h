@@ -59,10 +59,11 @@ struct GrainOrderOptions {
 /// Where the source takes single rows (Source::takes_rows), a batch reads its own only. Else every
 /// index may lie in any block, so a batch reads nearly as many blocks as it has rows where they are
 /// more than the cache holds: an order for data in memory or of small blocks. Rows that cannot be
-/// read are an error here. Its cursor is {"place"}.
-Result<std::unique_ptr<Stage>> MakeGrainOrderStage(std::shared_ptr<const Source> source,
-                                                   const GrainOrderOptions& options,
-                                                   const StageContext& context);
+/// read are an error here. Its cursor is {"place"}. `schema` is of the source's rows.
+std::unique_ptr<Stage> MakeGrainOrderStage(std::shared_ptr<const Source> source,
+                                           const GrainOrderOptions& options,
+                                           std::shared_ptr<arrow::Schema> schema,
+                                           const StageContext& context);
 
 /// The plan of such a stage: "grain_rows". Invalid where the share or the seed cannot be.
 Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrderOptions options);

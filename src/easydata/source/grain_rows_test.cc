@@ -378,7 +378,8 @@ TEST(GrainRowsTest, ReadsOnTheThreadsOfItsPool) {
   for (const std::string name : {"a.csv", "b.csv", "c.csv"}) {
     paths.push_back(folder.Write(name, "text\none of " + name + "\nanother\n"));
   }
-  const auto contract = Contract(MakeCsvSource(Listed(paths), ",").ValueOrDie(), Options({}, 1));
+  const auto contract =
+      Contract(MakeCsvSource(Listed(paths), CsvDialect()).ValueOrDie(), Options({}, 1));
   const int64_t before = NumThreads();
   StageContext context;
   context.pool = std::make_shared<exec::ThreadPool>(1);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "easydata/json/python_json.h"
+#include "easydata/source/json_members.h"
 #include "easydata/source/line_chunk.h"
 
 namespace easydata::source {
@@ -14,11 +15,18 @@ bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 /// Finds values by quotes and brackets alone; the decoder finds whether they are valid.
 class JsonCutter : public RecordCutter {
  public:
-  JsonCutter(std::unique_ptr<TextWindow> window, JsonForm form, bool inside)
-      : window_(std::move(window)), form_(form), in_array_(inside), after_value_(inside) {}
+  JsonCutter(std::unique_ptr<TextWindow> window, JsonForm form, bool inside, std::string field,
+             int64_t lines_before)
+      : window_(std::move(window)),
+        form_(form),
+        field_(std::move(field)),
+        lines_before_(lines_before),
+        in_array_(inside),
+        after_value_(inside) {}
 
   Result<bool> Next(RecordPiece* piece) override {
     if (ended_) return false;
+    piece->blank_lines = std::exchange(lines_before_, 0);
     int64_t i = 0;
     for (;;) {
       i = SkipSpace(i, piece);
@@ -42,6 +50,12 @@ class JsonCutter : public RecordCutter {
           continue;
         }
         if (c == ']' && !array_ended_ && (after_value_ || !had_comma_)) {
+          if (!field_.empty()) {
+            if (!piece->records.empty()) break;  // the next piece is what follows
+            piece->broken = FinishObject(i + 1);
+            i = piece->broken.ok() ? -1 : 0;
+            break;
+          }
           array_ended_ = true;
           ++i;
           continue;
@@ -119,6 +133,12 @@ class JsonCutter : public RecordCutter {
     return window_->broken().ok() ? Status::Invalid(message) : window_->broken();
   }
 
+  /// Goes to the end of the object that the array is a member of.
+  Status FinishObject(int64_t behind_array) {
+    window_->Consume(behind_array);
+    return JsonMembers(window_.get()).Finish(field_);
+  }
+
   Status AtEnd() const {
     if (!window_->broken().ok()) return window_->broken();
     if (form_ == JsonForm::kArray && !array_ended_) {
@@ -180,6 +200,8 @@ class JsonCutter : public RecordCutter {
 
   const std::unique_ptr<TextWindow> window_;
   const JsonForm form_;
+  const std::string field_;
+  int64_t lines_before_;  // the first piece
   bool in_array_;
   bool after_value_;
   bool had_comma_ = false;
@@ -190,7 +212,7 @@ class JsonCutter : public RecordCutter {
 }  // namespace
 
 Result<JsonForm> DetectJsonForm(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
-                                arrow::Compression::type codec) {
+                                const files::Codec& codec) {
   ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(file, codec, 0, /*is_look=*/true));
   size_t begin = std::string_view::npos;
   do {
@@ -219,10 +241,12 @@ Result<JsonForm> DetectJsonForm(const std::shared_ptr<arrow::io::RandomAccessFil
 }
 
 Result<std::unique_ptr<RecordCutter>> OpenJsonCutter(
-    std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec,
-    JsonForm form, int64_t at, bool is_look) {
+    std::shared_ptr<arrow::io::RandomAccessFile> file, const files::Codec& codec, JsonForm form,
+    int64_t at, bool is_look, const std::string& field) {
   ARROW_ASSIGN_OR_RAISE(auto window, TextWindow::Open(std::move(file), codec, at, is_look));
-  return std::make_unique<JsonCutter>(std::move(window), form, at > 0);
+  JsonMembers members(window.get());
+  if (at == 0 && !field.empty()) ARROW_RETURN_NOT_OK(members.FindList(field));
+  return std::make_unique<JsonCutter>(std::move(window), form, at > 0, field, members.lines());
 }
 
 }  // namespace easydata::source

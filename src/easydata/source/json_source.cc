@@ -122,10 +122,11 @@ class JsonValuesDecoder : public RecordDecoder {
 
 class JsonSource : public FileSource {
  public:
-  JsonSource(FileList files, JsonLayout layout)
+  JsonSource(FileList files, JsonLayout layout, std::string field)
       : FileSource(std::move(files)),
         lines_(this->files().files()),
         layout_(layout),
+        field_(std::move(field)),
         forms_(this->files().uris().size()),
         counts_(this->files().uris().size()) {}
 
@@ -145,8 +146,8 @@ class JsonSource : public FileSource {
                             std::make_shared<JsonLines>(options, std::move(schema)), context);
     }
     return MakeRecordReader(
-        [lines, form, is_look = context.is_look](int64_t at) {
-          return OpenJsonCutter(lines.file, lines.shard->codec, form, at, is_look);
+        [lines, form, is_look = context.is_look, field = field_](int64_t at) {
+          return OpenJsonCutter(lines.file, lines.shard->codec, form, at, is_look, field);
         },
         std::make_shared<JsonValuesDecoder>(options, std::move(schema)), from, 0, context);
   }
@@ -160,7 +161,7 @@ class JsonSource : public FileSource {
     ARROW_ASSIGN_OR_RAISE(const JsonForm form, FormOf(shard, lines));
     if (form == JsonForm::kLines) return CountLineRows(lines, true, context);
     ARROW_ASSIGN_OR_RAISE(auto cutter,
-                          OpenJsonCutter(lines.file, lines.shard->codec, form, 0, false));
+                          OpenJsonCutter(lines.file, lines.shard->codec, form, 0, false, field_));
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
     return counts_.Remember(shard, rows);
   }
@@ -178,10 +179,15 @@ class JsonSource : public FileSource {
                                     : Source::CountBlocks(shard, context);
   }
 
-  nlohmann::json Describe() const override { return files().Describe("json"); }
+  nlohmann::json Describe() const override {
+    auto out = files().Describe("json");
+    if (!field_.empty()) out["field"] = field_;
+    return out;
+  }
 
  private:
   Result<JsonForm> FormOf(size_t shard, const OpenLines& lines) const {
+    if (!field_.empty()) return JsonForm::kArray;
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (forms_[shard].has_value()) return *forms_[shard];
@@ -202,6 +208,7 @@ class JsonSource : public FileSource {
 
   const LineFiles lines_;
   const JsonLayout layout_;
+  const std::string field_;
   mutable std::mutex mutex_;
   mutable std::vector<std::optional<JsonForm>> forms_;
   mutable RowCounts counts_;
@@ -210,21 +217,26 @@ class JsonSource : public FileSource {
 }  // namespace
 
 Result<std::shared_ptr<const Source>> MakeJsonSource(std::vector<files::FileInfo> files,
-                                                     JsonLayout layout) {
+                                                     JsonLayout layout, std::string field) {
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
-  return std::make_shared<const JsonSource>(std::move(list), layout);
+  return std::make_shared<const JsonSource>(std::move(list), layout, std::move(field));
 }
 
 namespace {
+
+constexpr NamedValue<JsonLayout> kJsonLayouts[] = {{"lines", JsonLayout::kLines},
+                                                   {"document", JsonLayout::kDocument},
+                                                   {"auto", JsonLayout::kAuto}};
 
 /// A source of JSON in the layout that the options name, or in `layout`.
 Result<std::shared_ptr<const Source>> MakeJsonByOptions(std::vector<files::FileInfo> files,
                                                         const nlohmann::json& options,
                                                         const std::string& layout) {
   const std::string name = options.value("layout", layout);
-  if (name == "lines") return MakeJsonSource(std::move(files), JsonLayout::kLines);
-  if (name == "document") return MakeJsonSource(std::move(files), JsonLayout::kDocument);
-  if (name == "auto") return MakeJsonSource(std::move(files), JsonLayout::kAuto);
+  const std::string field = options.value("field", "");
+  for (const auto& [known, value] : kJsonLayouts) {
+    if (name == known) return MakeJsonSource(std::move(files), value, field);
+  }
   return Status::Invalid("layout must be \"lines\", \"document\" or \"auto\", got \"", name, "\"");
 }
 
@@ -235,8 +247,7 @@ constinit const DataFormat kJsonFormat = {
     .kind = "json",
     .suffixes = {".json"},
     .builder = "json",
-    .has_one_schema = true,
-    .options = {"layout"},
+    .options = {"layout", "field", kZstdMaxWindow},
     .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
       return MakeJsonByOptions(std::move(files), options, "auto");
     }};
@@ -246,8 +257,7 @@ constinit const DataFormat kJsonlFormat = {
     .kind = "json",
     .suffixes = {".jsonl", ".ndjson"},
     .builder = "json",
-    .has_one_schema = true,
-    .options = {"layout"},
+    .options = {"layout", "field", kZstdMaxWindow},
     .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
       return MakeJsonByOptions(std::move(files), options, "lines");
     }};

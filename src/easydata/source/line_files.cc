@@ -23,7 +23,7 @@ Result<OpenLines> LineFiles::Open(size_t i, bool is_look) const {
     // What it is, its first row and its first chunk are in here: one request for all of them.
     const int64_t first = std::min(shard->info.size, files::SequentialReads::kFirstBytes);
     ARROW_RETURN_NOT_OK(file->WillNeed({{0, first}}));
-    ARROW_ASSIGN_OR_RAISE(shard->codec, files::DetectCompression(file.get(), shard->info.uri));
+    ARROW_ASSIGN_OR_RAISE(shard->codec, files::DetectCompression(file.get(), shard->info));
     shards_[i] = std::move(shard);
   }
   return OpenLines{shards_[i], std::move(file)};

@@ -251,7 +251,7 @@ Result<std::unique_ptr<ShardReader>> OpenLineReader(OpenLines lines, const Shard
                                                     int64_t end_at, bool skip_blank,
                                                     std::shared_ptr<const LineDecoder> decoder,
                                                     const ReadContext& context) {
-  if (lines.shard->codec != arrow::Compression::UNCOMPRESSED) {
+  if (!lines.shard->codec.is_none()) {
     return std::make_unique<CompressedReader>(lines, from, skip_blank, std::move(decoder), context);
   }
   return std::make_unique<PlainReader>(lines.shard, FileOf(lines), from, end_at, skip_blank,
@@ -265,7 +265,7 @@ Result<int64_t> CountLineRows(const OpenLines& lines, bool skip_blank, const Rea
     if (shard->num_rows >= 0) return shard->num_rows;
   }
   int64_t rows = 0;
-  if (shard->codec == arrow::Compression::UNCOMPRESSED) {
+  if (shard->codec.is_none()) {
     ARROW_ASSIGN_OR_RAISE(
         rows, ExtendIndex(shard, FileOf(lines), std::numeric_limits<int64_t>::max(), skip_blank,
                           context));
@@ -288,7 +288,7 @@ Result<int64_t> CountLineRows(const OpenLines& lines, bool skip_blank, const Rea
 
 Result<Blocks> ListLineBlocks(const LineShard& shard) {
   Blocks blocks;
-  if (shard.codec != arrow::Compression::UNCOMPRESSED) return blocks;
+  if (!shard.codec.is_none()) return blocks;
   blocks.count = File{nullptr, shard.info.size}.num_chunks();
   blocks.bytes = kChunkBytes;
   return blocks;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "easydata/files/codec.h"
 #include "easydata/files/file_info.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/source.h"
@@ -30,7 +31,7 @@ class LineDecoder {
 /// What is known of one file of lines.
 struct LineShard {
   files::FileInfo info;
-  arrow::Compression::type codec;
+  files::Codec codec;
   LineIndex index;
   std::mutex mutex;
   int64_t num_rows = -1;  // once counted

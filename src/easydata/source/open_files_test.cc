@@ -92,7 +92,7 @@ TEST(OpenFilesTest, LookingPlanningAndReadingOpenAFileOnce) {
   std::vector<std::shared_ptr<const Source>> sources;
   const auto opens = OpensOf(folder, files, [&] {
     sources = {MakeJsonSource(Listed({files[0]}), JsonLayout::kLines).ValueOrDie(),
-               MakeCsvSource(Listed({files[1]}), ",").ValueOrDie(),
+               MakeCsvSource(Listed({files[1]}), CsvDialect()).ValueOrDie(),
                MakeTextSource(Listed({files[2]}), "n").ValueOrDie()};
     for (const auto& source : sources) {
       EXPECT_EQ(source->Peek(1, OnError::kRaise).ValueOrDie().num_rows, 1);

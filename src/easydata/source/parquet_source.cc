@@ -20,6 +20,7 @@
 #include "easydata/source/data_format.h"
 #include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
+#include "easydata/source/file_vocabularies.h"
 #include "easydata/source/open_files.h"
 #include "easydata/source/read_ahead.h"
 #include "easydata/source/row_counts.h"
@@ -129,14 +130,16 @@ int64_t GroupBytes(const parquet::RowGroupMetaData& group, const std::vector<int
 class ParquetReader : public ShardReader {
  public:
   ParquetReader(std::shared_ptr<const ParquetFile> file, std::vector<int> fields,
-                std::shared_ptr<arrow::Schema> schema, const ShardPosition& from, int64_t end_at,
-                const ReadContext& context)
+                std::shared_ptr<arrow::Schema> schema, const ShardPosition& from,
+                const ReadOptions& options, const ReadContext& context)
       : file_(std::move(file)),
         fields_(std::move(fields)),
         leaves_(Leaves(*file_, fields_)),
         schema_(std::move(schema)),
         position_(from),
-        end_(static_cast<int>(std::min<int64_t>(end_at, file_->metadata->num_row_groups()))),
+        end_(
+            static_cast<int>(std::min<int64_t>(options.end_at, file_->metadata->num_row_groups()))),
+        on_error_(options.on_error),
         context_(context) {}
 
   Result<ShardPosition> Start() override {
@@ -221,15 +224,11 @@ class ParquetReader : public ShardReader {
   template <typename Get>
   BlockTask Task(int group, Get get) {
     BlockTask task;
-    task.decode = [group, get = std::move(get), skip = std::exchange(skip_, 0),
-                   schema = schema_]() -> Result<DecodedBlock> {
+    task.decode = [group, get = std::move(get), skip = std::exchange(skip_, 0), schema = schema_,
+                   on_error = on_error_]() -> Result<DecodedBlock> {
       auto read = get();
       if (!read.ok()) return Damaged(GroupName(group), read.status());
-      Batch batch = std::move(*read);
-      ARROW_ASSIGN_OR_RAISE(batch, ChooseColumns(batch, schema));
-      DecodedBlock block;
-      block.SetRows(std::move(batch), skip);
-      return block;
+      return BlockInColumns(std::move(*read), schema, skip, on_error);
     };
     return task;
   }
@@ -351,6 +350,7 @@ class ParquetReader : public ShardReader {
   const std::shared_ptr<arrow::Schema> schema_;
   ShardPosition position_;
   const int end_;
+  const OnError on_error_;
   const ReadContext context_;
   int group_ = 0;
   int announced_ = 0;  // groups before this one
@@ -372,7 +372,16 @@ class ParquetSource : public FileSource {
                                                 size_t shard) const override {
     if (files().uris().empty()) return arrow::schema(arrow::FieldVector{});
     ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
+    vocabularies_.Note(shard, VocabularyOf(*file));
     return ChosenSchema(*file->schema, columns, file->path);
+  }
+
+  bool has_file_columns() const override { return true; }
+
+  Result<std::string> VocabularyText(size_t shard) const override {
+    if (auto known = vocabularies_.Get(shard); known.has_value()) return *std::move(known);
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
+    return vocabularies_.Note(shard, VocabularyOf(*file));
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
@@ -380,9 +389,14 @@ class ParquetSource : public FileSource {
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
     ARROW_ASSIGN_OR_RAISE(auto file, open_.Open(shard, context.is_look));
-    ARROW_ASSIGN_OR_RAISE(auto fields, ChosenFields(*file->schema, *schema, file->path));
+    ARROW_ASSIGN_OR_RAISE(auto fields,
+                          ChosenFields(*file->schema, *schema, options.columns, file->path));
+    if (!context.is_look) {
+      ARROW_RETURN_NOT_OK(
+          vocabularies_.Check(shard, VocabularyOf(*file), *schema, this->files().uris()));
+    }
     return std::make_unique<ParquetReader>(std::move(file), std::move(fields), std::move(schema),
-                                           from, options.end_at, context);
+                                           from, options, context);
   }
 
   bool has_unchecked_text() const override { return true; }
@@ -413,7 +427,12 @@ class ParquetSource : public FileSource {
   nlohmann::json Describe() const override { return files().Describe("parquet"); }
 
  private:
+  static std::string VocabularyOf(const ParquetFile& file) {
+    return VocabularyTextOf(file.metadata->key_value_metadata().get());
+  }
+
   mutable OpenFiles<ParquetFile> open_;
+  mutable FileVocabularies vocabularies_;
   mutable RowCounts rows_;
 };
 

@@ -58,7 +58,9 @@ std::vector<TextFormat> TextFormats() {
          return std::to_string(i) + (i % 3 == 0 ? ",\"\n" + text + "\"\r\n" : "," + text + "\n");
        },
        "1,2,3\n", "the record has 3 fields", false,
-       [](const std::string& path) { return MakeCsvSource(Listed({path}), ",").ValueOrDie(); }},
+       [](const std::string& path) {
+         return MakeCsvSource(Listed({path}), CsvDialect()).ValueOrDie();
+       }},
       {"json", "\n [\n{\"i\": \"first\", \"text\": \"\"}", "\n ]\n",
        [](int i, const std::string& text) {
          return ",\n{\"i\": \"" + std::to_string(i) + "\",\n \"text\": \"" + text + "\"}";
@@ -66,6 +68,40 @@ std::vector<TextFormat> TextFormats() {
        ",\n7", "the row is a number", false,
        [](const std::string& path) {
          return MakeJsonSource(Listed({path}), JsonLayout::kAuto).ValueOrDie();
+       }},
+      {"field.json",
+       "{\"a\": {\"data\": [\"]\"]},\n\"data\": [\n{\"i\": \"first\", \"text\": \"\"}",
+       "\n ]\n,\"b\": 1}\n",
+       [](int i, const std::string& text) {
+         return ",\n{\"i\": \"" + std::to_string(i) + "\",\n \"text\": \"" + text + "\"}";
+       },
+       ",\n7", "the row is a number", false,
+       [](const std::string& path) {
+         return MakeJsonSource(Listed({path}), JsonLayout::kAuto, "data").ValueOrDie();
+       }},
+      {"paragraph.txt", "", "",
+       [](int i, const std::string& text) {
+         return "i=" + std::to_string(i) + (i % 3 == 0 ? "\r\n" : " ") + text +
+                (i % 2 == 0 ? "\r\n\r\n" : "\n\n");
+       },
+       "\xff\n\n", "not UTF-8 at byte 1 of the paragraph", false,
+       [](const std::string& path) {
+         return MakeTextSource(Listed({path}), "text", TextUnit::kParagraph).ValueOrDie();
+       }},
+      {"latin.csv", "# about\ni;text\r\n", "",
+       [](int i, const std::string& text) {
+         return (i % 7 == 0 ? "#\"\n" : "") + std::to_string(i) +
+                (i % 3 == 0 ? ";'\n#" + text + "'\r\n" : ";" + text + "\n");
+       },
+       "1;2;3\n", "the record has 3 fields", false,
+       [](const std::string& path) {
+         CsvOptions options;
+         options.delimiter = ";";
+         options.quotechar = "'";
+         options.encoding = "latin-1";
+         options.comment = "#";
+         return MakeCsvSource(Listed({path}), MakeCsvDialect(options, ',').ValueOrDie())
+             .ValueOrDie();
        }},
   };
 }
@@ -88,7 +124,7 @@ std::string RowsText(const TextFormat& format, int begin, int end) {
 }
 
 /// Rows of a file before row 0 of RowsText().
-int64_t RowsInFront(const TextFormat& format) { return format.name == "json" ? 1 : 0; }
+int64_t RowsInFront(const TextFormat& format) { return format.name.ends_with("json") ? 1 : 0; }
 
 std::string WriteAs(const TestFolder& folder, const TextFormat& format, const std::string& suffix,
                     const std::string& text) {
@@ -107,7 +143,7 @@ std::string WriteAs(const TestFolder& folder, const TextFormat& format, const st
 SourceStageOptions TwoColumns(const TextFormat& format) {
   SourceStageOptions options;
   options.columns = {{{"text", ColumnKind::kText}}};
-  if (format.name != "txt") options.columns->push_back({"i", ColumnKind::kText});
+  if (!format.name.ends_with("txt")) options.columns->push_back({"i", ColumnKind::kText});
   return options;
 }
 
@@ -123,12 +159,13 @@ class PositionsTest : public ::testing::TestWithParam<std::tuple<size_t, std::st
 };
 
 INSTANTIATE_TEST_SUITE_P(All, PositionsTest,
-                         ::testing::Combine(::testing::Range<size_t>(0, 4),
+                         ::testing::Combine(::testing::Range<size_t>(0, 7),
                                             ::testing::Values("", ".gz", ".zst")),
                          [](const auto& info) {
                            const std::string suffix = std::get<1>(info.param);
-                           return TextFormats()[std::get<0>(info.param)].name +
-                                  (suffix.empty() ? "" : "_" + suffix.substr(1));
+                           std::string name = TextFormats()[std::get<0>(info.param)].name;
+                           std::replace(name.begin(), name.end(), '.', '_');
+                           return name + (suffix.empty() ? "" : "_" + suffix.substr(1));
                          });
 
 TEST_P(PositionsTest, RowsAndAddressesAreTheSameFromAnyRowAndChunkOn) {
@@ -164,7 +201,7 @@ TEST_P(PositionsTest, BadRowOfALaterChunkIsNamedByRowAndLine) {
   text += std::string(blank, '\n');
   const std::string front = format_.begin + text;
   // A comma and a line's end stand before the array's value.
-  const bool is_array = format_.name == "json";
+  const bool is_array = format_.name.ends_with("json");
   const auto lines = std::count(front.begin(), front.end(), '\n') + (is_array ? 1 : 0);
   int64_t rows = before + RowsInFront(format_);
   if (format_.blank_lines_are_rows) rows += blank;
@@ -406,8 +443,8 @@ TEST(CsvSourceTest, ReturnsEndRecordsAndLines) {
     text += std::to_string(i) + "," + (i % 5 == 0 ? "\"a\rb\"" : TextOf(i)) + "\r";
   }
   const std::string path = folder.Write("a.csv", text + "1,2,3\r");
-  const Status error =
-      CheckErrorContract(ContractOf(MakeCsvSource(Listed({path}), ",").ValueOrDie(), {}), 3000);
+  const Status error = CheckErrorContract(
+      ContractOf(MakeCsvSource(Listed({path}), CsvDialect()).ValueOrDie(), {}), 3000);
   EXPECT_THAT(error.message(), HasSubstr("row 3000: line 3602: the record has 3 fields"));
 }
 

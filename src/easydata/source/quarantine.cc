@@ -2,34 +2,34 @@
 
 #include <nlohmann/json.hpp>
 
-#include "easydata/files/file_calls.h"
+#include "easydata/base/base64.h"
+#include "easydata/base/escaped_text.h"
 
 namespace easydata::source {
-
 namespace {
 
-/// Opens the file for each line: such lines are rare, and other streams may write to it.
-Status AppendLine(const std::string& path, const nlohmann::json& line) {
-  const std::string text =
-      line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  const Status status = files::AppendAtOnce(path, text);
+Status AddLine(const nlohmann::json& line, files::DistinctLines* file) {
+  const Status status =
+      file->Add(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   if (status.ok()) return status;
   return status.WithMessage("the quarantine file: ", status.message());
 }
 
 }  // namespace
 
+Quarantine::Quarantine(std::string path) : rows_(path), shards_(LostShardsPath(path)) {}
+
 Status Quarantine::Add(const std::string& source, const std::string& shard, int64_t row,
                        const std::string& error, const std::string& content) {
-  return AppendLine(
-      path_,
-      {{"source", source}, {"shard", shard}, {"row", row}, {"error", error}, {"content", content}});
+  nlohmann::json line = {
+      {"source", source}, {"shard", shard}, {"row", row}, {"error", error}, {"content", content}};
+  if (!IsUtf8(content)) line["content_base64"] = Base64(content);
+  return AddLine(line, &rows_);
 }
 
 Status Quarantine::AddShard(const std::string& source, const std::string& shard, int64_t row,
                             const std::string& error) {
-  return AppendLine(LostShardsPath(path_),
-                    {{"source", source}, {"shard", shard}, {"row", row}, {"error", error}});
+  return AddLine({{"source", source}, {"shard", shard}, {"row", row}, {"error", error}}, &shards_);
 }
 
 std::string LostShardsPath(const std::string& quarantine_path) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "easydata/order/permutation.h"
+#include "easydata/source/shard_error.h"
 
 namespace easydata::source {
 namespace {
@@ -79,10 +80,11 @@ class ShardOrder : public ReadOrder {
 class BlockOrder : public ReadOrder {
  public:
   BlockOrder(std::shared_ptr<const Source> source, std::vector<size_t> shards,
-             std::optional<uint64_t> seed, const StageContext& context)
+             std::optional<uint64_t> seed, OnError on_missing, const StageContext& context)
       : source_(std::move(source)),
         shards_(std::move(shards)),
         seed_(seed),
+        on_missing_(on_missing),
         epoch_(static_cast<uint64_t>(context.epoch)),
         lane_(static_cast<uint64_t>(context.lane)),
         lanes_(static_cast<uint64_t>(context.lanes)) {}
@@ -151,7 +153,8 @@ class BlockOrder : public ReadOrder {
     order_.reset();
     for (uint64_t i = begin; i < end; ++i) {
       group_shards_.push_back(shards_[shards.has_value() ? (*shards)[i] : i]);
-      ARROW_ASSIGN_OR_RAISE(Blocks blocks, source_->ListBlocks(group_shards_.back()));
+      ARROW_ASSIGN_OR_RAISE(Blocks blocks,
+                            BlocksOfShard(*source_, group_shards_.back(), on_missing_));
       ends_.push_back(num_blocks() + static_cast<uint64_t>(blocks.count));
       blocks_.push_back(std::move(blocks));
     }
@@ -182,6 +185,7 @@ class BlockOrder : public ReadOrder {
   const std::shared_ptr<const Source> source_;
   const std::vector<size_t> shards_;
   const std::optional<uint64_t> seed_;  // nothing: as they are listed
+  const OnError on_missing_;
   const uint64_t epoch_;
   const uint64_t lane_;
   const uint64_t lanes_;
@@ -204,9 +208,16 @@ std::unique_ptr<ReadOrder> InShardOrder(std::shared_ptr<const Source> source,
 
 std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
                                         std::vector<size_t> shards,
-                                        std::optional<uint64_t> shuffle_seed,
+                                        std::optional<uint64_t> shuffle_seed, OnError on_missing,
                                         const StageContext& context) {
-  return std::make_unique<BlockOrder>(std::move(source), std::move(shards), shuffle_seed, context);
+  return std::make_unique<BlockOrder>(std::move(source), std::move(shards), shuffle_seed,
+                                      on_missing, context);
+}
+
+Result<Blocks> BlocksOfShard(const Source& source, size_t shard, OnError on_missing) {
+  auto blocks = source.ListBlocks(shard);
+  if (on_missing == OnError::kRaise || !IsOfLostShard(blocks.status())) return blocks;
+  return Blocks();
 }
 
 }  // namespace easydata::source

@@ -53,10 +53,15 @@ std::unique_ptr<ReadOrder> InShardOrder(std::shared_ptr<const Source> source,
 ///
 /// Shards come in groups of 64, in a random order by a permutation of all of them, and the blocks
 /// of a group by a permutation of theirs: this bounds what must be known of the files, whatever
-/// their number. Up to 64 shards are one group. Its cursor is {"group", "block"}.
+/// their number. Up to 64 shards are one group. Its cursor is {"group", "block"}. `on_missing` is
+/// as of BlocksOfShard().
 std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
                                         std::vector<size_t> shards,
-                                        std::optional<uint64_t> shuffle_seed,
+                                        std::optional<uint64_t> shuffle_seed, OnError on_missing,
                                         const StageContext& context);
+
+/// Lists the blocks of a shard. One that may be left out, and is lost, is one block: reading it
+/// tells why.
+Result<Blocks> BlocksOfShard(const Source& source, size_t shard, OnError on_missing);
 
 }  // namespace easydata::source

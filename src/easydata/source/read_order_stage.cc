@@ -252,7 +252,7 @@ class ReadOrderStage : public FailingStage {
 
   /// Whether an error is about a shard that may be left out.
   bool IsLost(const Status& error) const {
-    return options_.errors.on_missing != OnError::kRaise && files::IsFileError(error);
+    return options_.errors.on_missing != OnError::kRaise && IsOfLostShard(error);
   }
 
   /// Counts and reports what is left of a shard behind the rows of a block.

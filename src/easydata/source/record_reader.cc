@@ -132,11 +132,11 @@ Result<DecodedBlock> RecordDecoder::RecordsBefore(int64_t records, const RecordP
 }
 
 Result<std::unique_ptr<TextWindow>> TextWindow::Open(
-    std::shared_ptr<arrow::io::RandomAccessFile> file, arrow::Compression::type codec, int64_t at,
-    bool is_look) {
+    std::shared_ptr<arrow::io::RandomAccessFile> file, const files::Codec& codec, int64_t at,
+    bool is_look, const files::TextEncoding& encoding) {
   auto out = std::make_unique<TextWindow>();
   out->at_ = at;
-  if (codec == arrow::Compression::UNCOMPRESSED) {
+  if (codec.is_none() && encoding.is_utf8()) {
     ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
     ARROW_ASSIGN_OR_RAISE(out->stream_, arrow::io::RandomAccessFile::GetStream(
                                             file, std::min(at, size), size - std::min(at, size)));
@@ -145,6 +145,7 @@ Result<std::unique_ptr<TextWindow>> TextWindow::Open(
         out->stream_, files::ReadDecompressed(
                           std::move(file), codec,
                           is_look ? files::MemberCheck::kAtEnd : files::MemberCheck::kBeforeUse));
+    ARROW_ASSIGN_OR_RAISE(out->stream_, files::DecodeText(std::move(out->stream_), encoding));
     std::vector<char> dropped(std::min<int64_t>(at, kStep));
     while (out->bytes_read_ < at) {
       const int64_t step = std::min<int64_t>(at - out->bytes_read_, kStep);
@@ -187,7 +188,25 @@ bool TextWindow::Grow() {
   return true;
 }
 
+bool TextWindow::Has(int64_t i) {
+  while (i >= used_) {
+    if (!Grow()) return false;
+  }
+  return true;
+}
+
+int64_t TextWindow::Newline(int64_t i) {
+  if (i <= newline_) return newline_;
+  searched_ = std::max(i, searched_);
+  const size_t found = text().find('\n', searched_);
+  if (found != std::string_view::npos) newline_ = static_cast<int64_t>(found);
+  searched_ = static_cast<int64_t>(std::min(found, text().size()));
+  return searched_;
+}
+
 void TextWindow::Consume(int64_t bytes) {
+  newline_ = -1;
+  searched_ = 0;
   // Without any bytes there may be no buffer.
   if (bytes < used_) std::memmove(buffer_.data(), buffer_.data() + bytes, used_ - bytes);
   used_ -= bytes;

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "easydata/files/codec.h"
+#include "easydata/files/text_encoding.h"
 #include "easydata/source/source.h"
 
 namespace easydata::source {
@@ -57,17 +59,23 @@ class RecordLines {
 /// A moving window on a text file; its text stays in place until Consume().
 class TextWindow {
  public:
-  /// Opens a window on a file from byte `at` of its decompressed content on; `is_look`: only its
-  /// first rows will be read.
+  /// Opens a window on a file from byte `at` of its content on, decompressed and in UTF-8;
+  /// `is_look`: only its first rows will be read.
   static Result<std::unique_ptr<TextWindow>> Open(std::shared_ptr<arrow::io::RandomAccessFile> file,
-                                                  arrow::Compression::type codec, int64_t at,
-                                                  bool is_look);
+                                                  const files::Codec& codec, int64_t at,
+                                                  bool is_look,
+                                                  const files::TextEncoding& encoding = {});
 
   /// What is read and not consumed.
   std::string_view text() const { return {buffer_.data(), static_cast<size_t>(used_)}; }
   /// Reads more at its end; false at the file's end. Where the file breaks, the error stays in
   /// broken().
   bool Grow();
+  /// Whether there is a byte at offset `i` of the text; reads more where it must.
+  bool Has(int64_t i);
+  /// The first "\n" from offset `i` on, or the end of what is read. Remembered up to Consume(): a
+  /// file whose lines end in "\r" has none, and is not gone through for each of them.
+  int64_t Newline(int64_t i);
   void Consume(int64_t bytes);
   /// Offset of text()'s begin.
   int64_t at() const { return at_; }
@@ -80,6 +88,8 @@ class TextWindow {
   int64_t used_ = 0;
   int64_t at_ = 0;
   int64_t bytes_read_ = 0;
+  int64_t newline_ = -1;  // what Newline() found last
+  int64_t searched_ = 0;  // there is none between what it was asked for and this offset
   bool ended_ = false;
   Status broken_;
 };

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "easydata/base/escaped_text.h"
+#include "easydata/files/file_system.h"
 
 namespace easydata::source {
 
@@ -27,6 +28,10 @@ Status ShardError(const Status& error, const std::shared_ptr<const ShardRef>& sh
     text += name + ": ";
   }
   return Status(error.code(), text + error.message(), error.detail());
+}
+
+bool IsOfLostShard(const Status& error) {
+  return files::IsFileError(error) || error.IsIOError() || error.IsInvalid();
 }
 
 }  // namespace easydata::source

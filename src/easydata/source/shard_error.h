@@ -14,4 +14,9 @@ namespace easydata::source {
 Status ShardError(const Status& error, const std::shared_ptr<const ShardRef>& shard,
                   std::optional<int64_t> row);
 
+/// Whether a shard that gives this error when it is opened or read may be left out (on_missing): it
+/// cannot be reached, is another one by now, or is damaged or of another kind. What a source asks
+/// for and does not find in a shard (a column, a type), or in this machine, is none.
+bool IsOfLostShard(const Status& error);
+
 }  // namespace easydata::source

@@ -36,17 +36,6 @@ Result<bool> AddFirstRows(const Source& source, size_t shard, int64_t num_rows, 
   return false;
 }
 
-/// A batch of one row that does not keep the others' memory.
-Result<std::shared_ptr<arrow::RecordBatch>> CopyOfFirstRow(const arrow::RecordBatch& batch) {
-  arrow::ArrayVector columns;
-  for (const auto& column : batch.columns()) {
-    arrow::ArrayVector row = {column->Slice(0, 1)};
-    ARROW_ASSIGN_OR_RAISE(auto copied, arrow::Concatenate(row));
-    columns.push_back(std::move(copied));
-  }
-  return arrow::RecordBatch::Make(batch.schema(), 1, std::move(columns));
-}
-
 Result<FirstRows> ReadFirstRows(const Source& source, int64_t num_rows, OnError on_error) {
   FirstRows out;
   const size_t num_shards = source.shard_names().size();
@@ -54,9 +43,8 @@ Result<FirstRows> ReadFirstRows(const Source& source, int64_t num_rows, OnError 
     out.is_all = true;
     return out;
   }
-  // As a pass does it: the first shard's columns are those of all.
-  ARROW_ASSIGN_OR_RAISE(const auto schema, source.Schema(std::nullopt, 0));
   for (size_t shard = 0; shard < num_shards; ++shard) {
+    ARROW_ASSIGN_OR_RAISE(const auto schema, source.Schema(std::nullopt, shard));
     ARROW_ASSIGN_OR_RAISE(const bool ended,
                           AddFirstRows(source, shard, num_rows, on_error, schema, &out));
     if (!ended) return out;
@@ -66,6 +54,15 @@ Result<FirstRows> ReadFirstRows(const Source& source, int64_t num_rows, OnError 
 }
 
 }  // namespace
+
+Result<std::shared_ptr<arrow::RecordBatch>> CopyOfRow(const arrow::RecordBatch& batch,
+                                                      int64_t row) {
+  arrow::ArrayVector columns;
+  for (const auto& column : batch.columns()) {
+    ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), arrow::Concatenate({column->Slice(row, 1)}));
+  }
+  return arrow::RecordBatch::Make(batch.schema(), 1, std::move(columns));
+}
 
 Result<FirstRows> Source::Peek(int64_t num_rows, OnError on_error) const {
   std::optional<FirstRows>& known = on_error == OnError::kRaise ? peeked_raise_ : peeked_skip_;
@@ -77,13 +74,35 @@ Result<FirstRows> Source::Peek(int64_t num_rows, OnError on_error) const {
                           return ReadFirstRows(*this, num_rows, on_error);
                         }));
   if (num_rows == 1 && rows.num_rows == 1) {
-    auto copy = CopyOfFirstRow(*rows.batches[0]);
+    auto copy = CopyOfRow(*rows.batches[0], 0);
     if (!copy.ok()) return rows;  // of a type that cannot be copied: read again next time
     rows.batches[0] = std::move(*copy);
     std::lock_guard<std::mutex> lock(peeked_mutex_);
     known = rows;
   }
   return rows;
+}
+
+Result<std::shared_ptr<arrow::Schema>> Source::ColumnsOfShards(const Columns& columns,
+                                                               const ColumnTypes& types,
+                                                               const std::vector<size_t>& shards,
+                                                               bool is_look) const {
+  if (!has_file_columns()) return Schema(columns, shards.front());
+  if (!is_look) return shard_columns_.Of(*this, columns, types, shards);
+  const auto first = Schema(columns, shards.front());
+  // Others may have a column that it lacks.
+  if (first.status().IsKeyError()) return shard_columns_.Of(*this, columns, types, shards);
+  ARROW_RETURN_NOT_OK(first.status());
+  return types.Apply(**first, /*adds=*/false);
+}
+
+std::vector<std::shared_ptr<arrow::Schema>> Source::ColumnsOfAll() const {
+  if (!has_file_columns()) return {};
+  return shard_columns_.OfAll(*this);
+}
+
+void Source::RememberColumns(std::vector<std::shared_ptr<arrow::Schema>> columns) const {
+  if (columns.size() == shard_names().size()) shard_columns_.Remember(std::move(columns));
 }
 
 Result<Blocks> Source::CountBlocks(size_t shard, const ReadContext& context) const {

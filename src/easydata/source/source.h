@@ -17,6 +17,7 @@
 #include "easydata/base/named_value.h"
 #include "easydata/base/status.h"
 #include "easydata/config/field.h"
+#include "easydata/source/shard_columns.h"
 #include "easydata/source/shard_reader.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
@@ -101,6 +102,9 @@ struct FirstRows {
   bool is_all = false;
 };
 
+/// Copies one row of a batch, which keeps no memory of the others.
+Result<std::shared_ptr<arrow::RecordBatch>> CopyOfRow(const arrow::RecordBatch& batch, int64_t row);
+
 /// Data in shards (files, mostly) that can be read from any row on. Immutable but for a cache of
 /// facts about its files; thread-safe.
 class Source {
@@ -119,12 +123,33 @@ class Source {
   virtual Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                         size_t shard) const = 0;
 
-  /// Opens a reader of shard `shard` (an index into shard_names()) from `from` on; `schema` is what
-  /// Schema() returned.
+  /// Whether each shard has columns of its own, which its file states: Schema() reads its header or
+  /// footer, and ColumnsOfShards() finds those of all.
+  virtual bool has_file_columns() const { return false; }
+
+  /// The columns of rows of which these shards are read, one at least: ShardColumns::Of. `is_look`:
+  /// of the first of them alone.
+  Result<std::shared_ptr<arrow::Schema>> ColumnsOfShards(const Columns& columns,
+                                                         const ColumnTypes& types,
+                                                         const std::vector<size_t>& shards,
+                                                         bool is_look) const;
+
+  /// The columns of all shards that have some of their own (ShardColumns::OfAll), and what another
+  /// process found of the same ones.
+  std::vector<std::shared_ptr<arrow::Schema>> ColumnsOfAll() const;
+  void RememberColumns(std::vector<std::shared_ptr<arrow::Schema>> columns) const;
+
+  /// Opens a reader of shard `shard` (an index into shard_names()) from `from` on; its rows have
+  /// the columns of `schema`, which is what Schema() or ColumnsOfShards() returned. What the shard
+  /// lacks of them is null; KeyError where that is text or tokens that `options` ask for.
   virtual Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
                                                     const ReadOptions& options,
                                                     std::shared_ptr<arrow::Schema> schema,
                                                     const ReadContext& context) const = 0;
+
+  /// What the file of shard `shard` says of the vocabulary of its tokens (kVocabularyKey); "" where
+  /// it says nothing, or is of a format that cannot. Reads what Schema() does.
+  virtual Result<std::string> VocabularyText(size_t shard) const { return std::string(); }
 
   /// Whether text comes as the file has it, not yet checked to be UTF-8.
   virtual bool has_unchecked_text() const { return false; }
@@ -166,6 +191,7 @@ class Source {
   mutable std::mutex peeked_mutex_;
   mutable std::optional<FirstRows> peeked_raise_;  // one row, as on_error says
   mutable std::optional<FirstRows> peeked_skip_;
+  mutable ShardColumns shard_columns_;
 };
 
 }  // namespace easydata::source

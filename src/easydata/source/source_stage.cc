@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "easydata/base/nearest_name.h"
-#include "easydata/files/file_system.h"
 #include "easydata/order/window_shuffle_stage.h"
 #include "easydata/source/file_rules.h"
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/read_order.h"
 #include "easydata/source/read_order_stage.h"
+#include "easydata/source/shard_error.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/stage_timer.h"
 
@@ -56,12 +56,23 @@ Result<std::vector<size_t>> Choose(const Source& source,
 Result<std::shared_ptr<arrow::Schema>> SchemaOf(const Source& source,
                                                 const SourceStageOptions& options,
                                                 const std::vector<size_t>& shards) {
-  auto schema = source.Schema(options.columns, shards.empty() ? 0 : shards[0]);
-  if (options.errors.on_missing == OnError::kRaise || !files::IsFileError(schema.status()))
+  if (shards.empty()) return source.Schema(options.columns, 0);
+  ColumnTypes types;
+  if (options.column_types.has_value()) {
+    ARROW_ASSIGN_OR_RAISE(types, ColumnTypes::Make(options.column_types->values));
+  }
+  auto schema = source.ColumnsOfShards(options.columns, types, shards, options.is_look);
+  if (IsOfLostShard(schema.status()) || schema.status().IsInvalid()) {
+    const ShardRef first{options.name, source.shard_names()[shards.front()]};
+    schema = ShardError(schema.status(), std::make_shared<const ShardRef>(first), std::nullopt);
+  }
+  if (options.errors.on_missing == OnError::kRaise || !IsOfLostShard(schema.status())) {
     return schema;
+  }
   for (size_t i = 1; i < shards.size(); ++i) {
-    auto other = source.Schema(options.columns, shards[i]);
-    if (!files::IsFileError(other.status())) return other;
+    const std::vector<size_t> rest(shards.begin() + static_cast<std::ptrdiff_t>(i), shards.end());
+    auto other = source.ColumnsOfShards(options.columns, types, rest, options.is_look);
+    if (!IsOfLostShard(other.status())) return other;
   }
   if (options.shards.has_value()) return arrow::schema(arrow::FieldVector{});
   return schema;
@@ -91,6 +102,7 @@ Result<LaneOrder> OrderOfLane(const std::shared_ptr<const Source>& source,
                               const StageContext& context) {
   // Fewer blocks a lane would make lanes of very different lengths.
   constexpr int64_t kLeastBlocks = 4;
+  const OnError on_missing = options.errors.on_missing;
   const bool is_shuffled = options.shuffle.mode != SourceShuffle::kNone;
   std::optional<uint64_t> seed;
   if (is_shuffled) seed = options.shuffle.seed;
@@ -101,19 +113,19 @@ Result<LaneOrder> OrderOfLane(const std::shared_ptr<const Source>& source,
   if (num_shards < context.lanes) {
     int64_t num_blocks = 0;
     for (size_t shard : shards) {
-      ARROW_ASSIGN_OR_RAISE(const Blocks blocks, source->ListBlocks(shard));
+      ARROW_ASSIGN_OR_RAISE(const Blocks blocks, BlocksOfShard(*source, shard, on_missing));
       num_blocks += blocks.count;
     }
     if (num_blocks >= kLeastBlocks * context.lanes) {
-      return LaneOrder{InBlockOrder(source, shards, seed, context)};
+      return LaneOrder{InBlockOrder(source, shards, seed, on_missing, context)};
     }
     StageContext whole = context;
     whole.lane = 0;
     whole.lanes = 1;
-    if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, whole), true};
+    if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, on_missing, whole), true};
     return LaneOrder{InShardOrder(source, shards, options.name), true};
   }
-  if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, context)};
+  if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, on_missing, context)};
   std::vector<size_t> mine;
   for (int64_t i = context.lane; i < num_shards; i += context.lanes) mine.push_back(shards[i]);
   return LaneOrder{InShardOrder(source, std::move(mine), options.name)};
@@ -154,12 +166,14 @@ config::FieldList ErrorPolicy::Fields() {
           .ActsAt({"source", "tokenize", "examples"}),
       config::Field{
           "on_missing", &O::on_missing,
-          "What happens to files that cannot be opened or read to their end, after all "
-          "attempts, "
+          "What happens to files that are not there, cannot be opened or read to their end, after "
+          "all attempts, are damaged or of another kind, "
           "or that were exchanged: stop, leave out what is left of them and count it, or also "
           "list them in a file beside quarantine_path (bad.jsonl: bad.shards.jsonl)."},
-      config::Field{"quarantine_path", &O::quarantine_path,
-                    "JSONL file that on_error=\"quarantine\" appends bad rows to."}
+      config::Field{
+          "quarantine_path", &O::quarantine_path,
+          "JSONL file that on_error=\"quarantine\" appends bad rows to, each once, whatever passes "
+          "and runs come by it."}
           .ActsAt({"source", "tokenize", "examples"}),
   };
 }
@@ -188,7 +202,9 @@ config::FieldList SourceStageOptions::Fields() {
   using O = SourceStageOptions;
   return config::Joined(
       {{config::Field{"name", &O::name, "What errors, statistics and positions call the source."}
-            .ActsAt({"source"})},
+            .ActsAt({"source"}),
+        config::Field{"column_types", &O::column_types,
+                      "Types of columns of files that do not agree on them."}},
        config::FieldsOf(&O::errors),
        config::FieldsOf(&O::shuffle)});
 }
@@ -216,6 +232,23 @@ Result<StreamPlan> ShuffleRows(StreamPlan blocks, const SourceShuffleOptions& op
   window.seed = options.seed;
   return order::WindowShufflePlan(std::move(blocks), window, "source.shuffle_window");
 }
+
+namespace {
+
+/// What the first of these shards, of which some may be lost, says of its tokens. What is wrong
+/// with a file is said by whoever reads its rows.
+Result<Vocabularies> VocabulariesOf(const Source& source, const ErrorPolicy& errors,
+                                    const std::vector<size_t>& shards) {
+  for (const size_t shard : shards) {
+    const auto text = source.VocabularyText(shard);
+    if (text.ok()) return VocabulariesFromText(*text, source.shard_names()[shard]);
+    if (text.status().IsCancelled() || text.status().IsOutOfMemory()) return text.status();
+    if (errors.on_missing == OnError::kRaise) break;
+  }
+  return Vocabularies();
+}
+
+}  // namespace
 
 Result<std::shared_ptr<arrow::Schema>> SourceSchema(const Source& source,
                                                     const SourceStageOptions& options) {
@@ -250,6 +283,9 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   node->facts.finitude = Finitude::kFinite;
   node->files = {source, &source->shard_names()};
   node->storage = source->storage();
+  node->facts.vocabularies = AskedOnce<Vocabularies>([source, shards, errors = options.errors] {
+    return VocabulariesOf(*source, errors, shards);
+  });
   StreamPlan plan;
   plan.node = std::move(node);
   plan.schema = [source, options, shards] { return SchemaOf(*source, options, shards); };
@@ -259,10 +295,12 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
           "shuffle=\"grain\" needs every row in its place and cannot leave any out; use "
           "on_error=\"raise\" and on_missing=\"raise\", or shuffle \"rows\"");
     }
-    plan.make = [source,
-                 grain = GrainOrderOptions{options.name, options.columns, shards,
-                                           options.shuffle.seed}](const StageContext& context) {
-      return Timed(MakeGrainOrderStage(source, grain, context), "workers");
+    plan.make =
+        [source,
+         grain = GrainOrderOptions{options.name, options.columns, shards, options.shuffle.seed},
+         schema = plan.schema](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+      ARROW_ASSIGN_OR_RAISE(auto columns, schema());
+      return Timed(MakeGrainOrderStage(source, grain, std::move(columns), context), "workers");
     };
     return plan;
   }

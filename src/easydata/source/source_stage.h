@@ -58,14 +58,19 @@ struct SourceStageOptions {
   int64_t start_row = 0;
   SourceShuffleOptions shuffle;
   ErrorPolicy errors;
+  /// Types of columns of files that have columns of their own, by their paths (ColumnTypes); what
+  /// others hold is cast downstream.
+  std::optional<config::Named<std::string>> column_types;
+  /// A look ahead: the columns are those of the first shard.
+  bool is_look = false;
   /// Reports rows left out, now and then; called by the thread that calls Next().
   std::function<void(const std::string& message)> report;
 
   static config::FieldList Fields();
 };
 
-/// The schema of the rows of these shards: that of the first one that is there, where lost ones are
-/// left out.
+/// The schema of the rows of these shards (Source::ColumnsOfShards), of the first one that is there
+/// on, where lost ones are left out.
 Result<std::shared_ptr<arrow::Schema>> SourceSchema(const Source& source,
                                                     const SourceStageOptions& options);
 

@@ -11,8 +11,10 @@
 #include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/line_files.h"
+#include "easydata/source/row_counts.h"
 #include "easydata/source/row_runs.h"
 #include "easydata/source/table_columns.h"
+#include "easydata/source/text_units.h"
 
 namespace easydata::source {
 namespace {
@@ -68,6 +70,12 @@ class TextLines : public LineDecoder {
   const std::shared_ptr<arrow::Schema> schema_;
 };
 
+Result<std::shared_ptr<arrow::Schema>> TextSchema(const std::string& field, const Columns& columns,
+                                                  const FileList& files, size_t shard) {
+  return ChosenSchema(*arrow::schema({arrow::field(field, arrow::utf8())}), columns,
+                      files.uris().empty() ? "the text" : files.uris()[shard]);
+}
+
 class TextSource : public FileSource {
  public:
   TextSource(FileList files, std::string field)
@@ -75,8 +83,7 @@ class TextSource : public FileSource {
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
                                                 size_t shard) const override {
-    return ChosenSchema(*arrow::schema({arrow::field(field_, arrow::utf8())}), columns,
-                        files().uris().empty() ? "the text" : files().uris()[shard]);
+    return TextSchema(field_, columns, files(), shard);
   }
 
   Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
@@ -118,11 +125,72 @@ class TextSource : public FileSource {
   const std::string field_;
 };
 
+/// Paragraphs or documents.
+class TextUnitSource : public FileSource {
+ public:
+  TextUnitSource(FileList files, std::string field, TextUnit unit)
+      : FileSource(std::move(files)),
+        lines_(this->files().files()),
+        field_(std::move(field)),
+        unit_(unit),
+        counts_(this->files().uris().size()) {}
+
+  Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,
+                                                size_t shard) const override {
+    return TextSchema(field_, columns, files(), shard);
+  }
+
+  Result<std::unique_ptr<ShardReader>> Open(size_t shard, const ShardPosition& from,
+                                            const ReadOptions& options,
+                                            std::shared_ptr<arrow::Schema> schema,
+                                            const ReadContext& context) const override {
+    ARROW_ASSIGN_OR_RAISE(const auto lines, lines_.Open(shard, context.is_look));
+    return MakeRecordReader(
+        [lines, unit = unit_, is_look = context.is_look](int64_t at) {
+          return Cutter(lines, unit, at, is_look);
+        },
+        MakeTextDecoder(unit_, options.on_error, std::move(schema)), from, 0, context);
+  }
+
+  Result<std::optional<int64_t>> KnownRows(size_t shard) const override { return std::nullopt; }
+
+  Result<int64_t> CountRows(size_t shard, const ReadContext& context) const override {
+    if (const auto known = counts_.Get(shard); known.has_value()) return *known;
+    ARROW_ASSIGN_OR_RAISE(const auto lines, lines_.Open(shard, true));
+    ARROW_ASSIGN_OR_RAISE(const auto cutter, Cutter(lines, unit_, 0, false));
+    ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRecords(cutter.get()));
+    return counts_.Remember(shard, rows);
+  }
+
+  nlohmann::json Describe() const override {
+    auto out = files().Describe("text");
+    out["text_field"] = field_;
+    out["sample_by"] = NameOf(NamesOf(unit_), unit_);
+    return out;
+  }
+
+ private:
+  static Result<std::unique_ptr<RecordCutter>> Cutter(const OpenLines& lines, TextUnit unit,
+                                                      int64_t at, bool is_look) {
+    ARROW_ASSIGN_OR_RAISE(auto window,
+                          TextWindow::Open(lines.file, lines.shard->codec, at, is_look));
+    return MakeTextCutter(std::move(window), unit);
+  }
+
+  const LineFiles lines_;
+  const std::string field_;
+  const TextUnit unit_;
+  mutable RowCounts counts_;
+};
+
 }  // namespace
 
 Result<std::shared_ptr<const Source>> MakeTextSource(std::vector<files::FileInfo> files,
-                                                     std::string field) {
+                                                     std::string field, TextUnit unit) {
   ARROW_ASSIGN_OR_RAISE(auto list, FileList::Make(std::move(files)));
+  if (unit != TextUnit::kLine) {
+    return std::make_shared<const TextUnitSource>(std::move(list), std::move(field), unit);
+  }
   return std::make_shared<const TextSource>(std::move(list), std::move(field));
 }
 
@@ -131,10 +199,13 @@ constinit const DataFormat kTxtFormat = {
     .kind = "txt",
     .suffixes = {".txt", ".text"},
     .builder = "text",
-    .has_one_schema = true,
-    .options = {"field"},
-    .make = [](std::vector<files::FileInfo> files, const nlohmann::json& options) {
-      return MakeTextSource(std::move(files), options.value("field", "text"));
+    .options = {"field", "sample_by", kZstdMaxWindow},
+    .make = [](std::vector<files::FileInfo> files,
+               const nlohmann::json& options) -> Result<std::shared_ptr<const Source>> {
+      ARROW_ASSIGN_OR_RAISE(const TextUnit unit,
+                            ParseName(NamesOf(TextUnit()), "sample_by",
+                                      options.value("sample_by", std::string("line"))));
+      return MakeTextSource(std::move(files), options.value("field", "text"), unit);
     }};
 
 }  // namespace easydata::source

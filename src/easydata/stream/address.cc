@@ -93,7 +93,8 @@ const std::shared_ptr<const ShardRef>& ShardNames::Of(const std::shared_ptr<cons
     epoch_ = epoch;
     named_ = std::make_shared<const ShardRef>(
         ShardRef{shard->source.empty() ? source_ : shard->source, shard->shard,
-                 std::max(shard->epoch, epoch), shard->has_own_ends});
+                 std::max(shard->epoch, epoch), shard->has_own_ends,
+                 eos_id_.has_value() ? eos_id_ : shard->eos_id});
   }
   return named_;
 }

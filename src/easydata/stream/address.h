@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@ struct ShardRef {
   int64_t epoch = 0;
   /// Its documents come with their own ends, as rendered chats do: a packer adds none.
   bool has_own_ends = false;
+  /// The token that closes its documents, where tokens of several vocabularies are joined.
+  std::optional<int32_t> eos_id = std::nullopt;
 };
 
 /// Says where one row was read: shown in errors and kept in spans.
@@ -85,12 +88,19 @@ class ShardNames {
  public:
   explicit ShardNames(std::string source = {}) : source_(std::move(source)) {}
 
+  /// From now on documents are closed by this token; nothing: as their shards say.
+  void CloseWith(std::optional<int32_t> eos_id) {
+    eos_id_ = eos_id;
+    shard_ = nullptr;
+  }
+
   /// `shard` in pass `epoch`, or in a later one that it names already; null for null.
   const std::shared_ptr<const ShardRef>& Of(const std::shared_ptr<const ShardRef>& shard,
                                             int64_t epoch);
 
  private:
   const std::string source_;
+  std::optional<int32_t> eos_id_;
   std::shared_ptr<const ShardRef> shard_;  // as the stream names it
   int64_t epoch_ = 0;
   std::shared_ptr<const ShardRef> named_;

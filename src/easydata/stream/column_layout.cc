@@ -15,6 +15,7 @@
 #include "easydata/json/json_columns.h"
 #include "easydata/json/json_elements.h"
 #include "easydata/json/json_shape.h"
+#include "easydata/stream/common_type.h"
 #include "easydata/stream/row_error.h"
 
 namespace easydata {
@@ -61,8 +62,7 @@ Result<std::shared_ptr<arrow::Array>> ConvertTyped(const std::shared_ptr<arrow::
     ARROW_ASSIGN_OR_RAISE(out, ListOf(static_cast<const arrow::FixedSizeListArray&>(*column)));
   }
   if (out->type()->Equals(*type)) return out;
-  ARROW_ASSIGN_OR_RAISE(auto cast, arrow::compute::Cast(out, type));
-  return cast.make_array();
+  return CastValues(out, type);
 }
 
 /// Columns of JSON of one batch, parsed: those that could be parsed as a whole.
@@ -118,8 +118,12 @@ struct Origin {
 
 class Layout : public ColumnLayout {
  public:
-  Layout(std::shared_ptr<arrow::Schema> schema, std::vector<Origin> origins, bool closed)
-      : schema_(std::move(schema)), origins_(std::move(origins)), closed_(closed) {
+  Layout(std::shared_ptr<arrow::Schema> schema, std::vector<Origin> origins, bool closed,
+         ColumnTypes types = {})
+      : schema_(std::move(schema)),
+        origins_(std::move(origins)),
+        closed_(closed),
+        types_(std::move(types)) {
     for (size_t i = 0; i < origins_.size(); ++i) {
       if (origins_[i].kind != Origin::Kind::kRow) continue;
       row_input_ = origins_[i].input;
@@ -131,7 +135,9 @@ class Layout : public ColumnLayout {
   const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Convert(const Batch& batch) const override {
-    return Convert(batch, nullptr);
+    if (types_.empty()) return Convert(batch, nullptr);
+    ARROW_ASSIGN_OR_RAISE(const Batch cast, types_.Cast(batch));
+    return Convert(cast, nullptr);
   }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Convert(const Batch& batch,
@@ -175,6 +181,7 @@ class Layout : public ColumnLayout {
   const std::shared_ptr<arrow::Schema> schema_;
   std::vector<Origin> origins_;
   const bool closed_;
+  const ColumnTypes types_;
   int row_input_ = 0;
   std::vector<json::JsonColumnSpec> row_specs_;
 };
@@ -282,7 +289,11 @@ Result<std::vector<Candidate>> Choose(
     const auto found = std::find_if(candidates.begin(), candidates.end(), is_wanted);
     std::shared_ptr<arrow::DataType> type;
     if (!type_name.empty()) {
-      ARROW_ASSIGN_OR_RAISE(type, json::TypeFromName(type_name));
+      auto found_type = json::TypeFromName(type_name);
+      if (!found_type.ok()) {
+        return found_type.status().WithMessage("columns: ", found_type.status().message());
+      }
+      type = std::move(*found_type);
     }
     if (found != candidates.end()) {
       Candidate chosen = *found;
@@ -291,6 +302,14 @@ Result<std::vector<Candidate>> Choose(
       }
       out.push_back(std::move(chosen));
       continue;
+    }
+    const auto is_part = std::ranges::any_of(candidates, [&wanted_name = name](const Candidate& c) {
+      return wanted_name.starts_with(c.field->name() + ".");
+    });
+    if (is_part) {
+      return Status::Invalid("columns: names whole columns, and '", name, "' would be a field in ",
+                             "one; give that its type: column_types={'", name, "': '",
+                             type_name.empty() ? "string" : type_name, "'}");
     }
     const bool as_text = json == JsonTarget::kText;
     if (rows >= 0 && (type != nullptr || as_text)) {
@@ -335,10 +354,35 @@ void VisitRange(const arrow::Array& column, Visit visit) {
   }
 }
 
+/// Gives columns the types that they are to have; those of whole rows that no row has, too.
+Status SetTypes(const ColumnTypes& types, const arrow::Schema& input, JsonTarget json,
+                std::vector<Candidate>* candidates) {
+  if (types.empty() || json == JsonTarget::kText) return Status::OK();
+  arrow::FieldVector fields;
+  for (const Candidate& candidate : *candidates) fields.push_back(candidate.field);
+  const int rows = input.GetFieldIndex(json::kRowColumn);
+  ARROW_ASSIGN_OR_RAISE(const auto typed, types.Apply(*arrow::schema(fields), /*adds=*/true));
+  for (int i = 0; i < typed->num_fields(); ++i) {
+    const auto& field = typed->field(i);
+    if (i < static_cast<int>(candidates->size())) {
+      (*candidates)[i].field = field;
+    } else if (rows >= 0) {
+      candidates->push_back({field, {Origin::Kind::kRow, rows, 0}});
+    } else {
+      std::string names;
+      for (const auto& known : fields) names += (names.empty() ? "" : ", ") + known->name();
+      return Status::KeyError("column_types: there is no column '", field->name(), "'; there are ",
+                              names);
+    }
+  }
+  return Status::OK();
+}
+
 Result<std::unique_ptr<Layout>> LayoutOf(const std::shared_ptr<arrow::Schema>& input,
                                          const Sample& sample, const WantedColumns& wanted,
-                                         JsonTarget json) {
+                                         JsonTarget json, const ColumnTypes& types = {}) {
   ARROW_ASSIGN_OR_RAISE(auto columns, Candidates(*input, sample, json));
+  ARROW_RETURN_NOT_OK(SetTypes(types, *input, json, &columns));
   if (wanted.has_value()) {
     ARROW_ASSIGN_OR_RAISE(columns, Choose(std::move(columns), *wanted, *input, json));
   }
@@ -349,7 +393,7 @@ Result<std::unique_ptr<Layout>> LayoutOf(const std::shared_ptr<arrow::Schema>& i
     origins.push_back(column.origin);
   }
   return std::make_unique<Layout>(arrow::schema(std::move(fields)), std::move(origins),
-                                  !wanted.has_value());
+                                  !wanted.has_value(), types);
 }
 
 }  // namespace
@@ -364,8 +408,8 @@ bool NeedsSample(const arrow::Schema& input, JsonTarget json) {
 
 Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arrow::Schema>& input,
                                                        const std::vector<Batch>& sample,
-                                                       const WantedColumns& wanted,
-                                                       JsonTarget json) {
+                                                       const WantedColumns& wanted, JsonTarget json,
+                                                       const ColumnTypes& types) {
   if (json == JsonTarget::kText && !wanted.has_value()) {
     // Whole rows go out as they are too.
     std::vector<Origin> origins;
@@ -376,9 +420,14 @@ Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arr
       fields.push_back(raw ? field : arrow::field(field->name(), OutputType(field->type())));
       origins.push_back({Origin::Kind::kTyped, c, 0});
     }
-    return std::make_unique<Layout>(arrow::schema(std::move(fields)), std::move(origins), false);
+    ARROW_ASSIGN_OR_RAISE(auto schema, types.Apply(*arrow::schema(fields), /*adds=*/false));
+    return std::make_unique<Layout>(std::move(schema), std::move(origins), false, types);
   }
-  return LayoutOf(input, Sample(sample), wanted, json);
+  std::vector<Batch> cast;
+  for (const Batch& batch : sample) {
+    ARROW_ASSIGN_OR_RAISE(cast.emplace_back(), types.Cast(batch));
+  }
+  return LayoutOf(input, Sample(cast), wanted, json, types);
 }
 
 Status TypeColumns(JsonTarget json, std::vector<Batch>* batches) {

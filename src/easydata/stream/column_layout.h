@@ -10,6 +10,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/stream/batch.h"
+#include "easydata/stream/column_types.h"
 
 namespace easydata {
 
@@ -40,10 +41,13 @@ bool NeedsSample(const arrow::Schema& input, JsonTarget json);
 
 /// Makes the layout of a stream. Types of JSON columns, and the columns of free-form rows, are
 /// those of the rows of `sample`. KeyError where a wanted column is not there.
+///
+/// `types` are those of some columns, whatever the rows seem to have; a field that no row of the
+/// sample has is known by them, too.
 Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arrow::Schema>& input,
                                                        const std::vector<Batch>& sample,
-                                                       const WantedColumns& wanted,
-                                                       JsonTarget json);
+                                                       const WantedColumns& wanted, JsonTarget json,
+                                                       const ColumnTypes& types = {});
 
 /// Types the columns of JSON of batches by all of their rows: as MakeColumnLayout() and Convert(),
 /// with each text parsed once.

@@ -52,7 +52,7 @@ TEST(ColumnLayoutTest, LaterNewKeyIsAnErrorThatNamesItAndItsRow) {
   const Status status = layout->Convert(batch).status();
   ASSERT_TRUE(status.IsInvalid()) << status;
   EXPECT_NE(status.message().find("'b'"), std::string::npos) << status;
-  EXPECT_NE(status.message().find("columns="), std::string::npos);
+  EXPECT_NE(status.message().find("column_types={"), std::string::npos);
   ASSERT_NE(RowErrorAddress(status), nullptr);
   EXPECT_EQ(RowErrorAddress(status)->row, 1);
 

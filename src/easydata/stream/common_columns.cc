@@ -10,37 +10,8 @@
 #include <utility>
 
 #include "easydata/json/json_text.h"
-#include "easydata/stream/columns.h"
 
 namespace easydata {
-
-using TypePtr = std::shared_ptr<arrow::DataType>;
-
-TypePtr CommonType(const TypePtr& a, const TypePtr& b) {
-  if (a->Equals(*b) || b->id() == arrow::Type::NA) return a;
-  if (a->id() == arrow::Type::NA) return b;
-  if (arrow::is_string(a->id()) && arrow::is_string(b->id())) return arrow::large_utf8();
-  if (arrow::is_signed_integer(a->id()) && arrow::is_signed_integer(b->id())) {
-    return a->byte_width() > b->byte_width() ? a : b;
-  }
-  if (arrow::is_unsigned_integer(a->id()) && arrow::is_unsigned_integer(b->id())) {
-    return a->byte_width() > b->byte_width() ? a : b;
-  }
-  if (arrow::is_integer(a->id()) && arrow::is_integer(b->id())) {
-    const TypePtr& wide_signed = arrow::is_signed_integer(a->id()) ? a : b;
-    const TypePtr& no_sign = arrow::is_signed_integer(a->id()) ? b : a;
-    if (no_sign->byte_width() < wide_signed->byte_width()) return wide_signed;
-    return no_sign->byte_width() < 8 ? arrow::int64() : nullptr;
-  }
-  if (IsList(*a) && IsList(*b)) {
-    TypePtr value = CommonType(static_cast<const arrow::BaseListType&>(*a).value_type(),
-                               static_cast<const arrow::BaseListType&>(*b).value_type());
-    if (value == nullptr) return nullptr;
-    const bool large = a->id() == arrow::Type::LARGE_LIST || b->id() == arrow::Type::LARGE_LIST;
-    return large ? arrow::large_list(std::move(value)) : arrow::list(std::move(value));
-  }
-  return nullptr;
-}
 
 Result<std::shared_ptr<arrow::Array>> RowsAsJson(const arrow::RecordBatch& rows) {
   for (const auto& field : rows.schema()->fields())

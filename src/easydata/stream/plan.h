@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "easydata/base/status.h"
+#include "easydata/stream/column_padding.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
+#include "easydata/stream/vocabulary.h"
 
 namespace easydata::files {
 class FileSystems;
@@ -39,7 +41,15 @@ struct StreamFacts {
   bool counts_steps = false;
   /// Rows are filled up to one length, for a trainer: they cannot be packed.
   bool is_padded = false;
+  /// Of columns whose makers know how they are filled up; null: none.
+  ColumnPaddingsPtr paddings;
+  /// What its tokens mean; null: it is not known, or there are none. Files are asked when somebody
+  /// has to know.
+  VocabularyFunction vocabularies;
 
+  Result<Vocabularies> Tokens() const {
+    return vocabularies == nullptr ? Vocabularies() : vocabularies();
+  }
   bool is_endless() const { return finitude == Finitude::kEndless; }
 };
 

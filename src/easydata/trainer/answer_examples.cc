@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "easydata/trainer/text_end.h"
+
 namespace easydata::trainer {
 namespace {
 
@@ -36,9 +38,8 @@ AnswerPieces AddPieces(const ExampleDrafts::Row& row, const AnswerTexts& texts,
   if (options.is_trl()) {
     const bool is_framed = true;
     pieces.prompt = row.pieces.Add(texts.prompt, is_framed, row.number);
-    for (std::string text : texts.whole) {
-      const std::string_view answer = std::string_view(text).substr(texts.prompt.size());
-      if (!answer.ends_with(tokens.eos_text)) text += tokens.eos_text;
+    for (const std::string& whole : texts.whole) {
+      const std::string_view text = WithoutEos(whole, tokens, texts.prompt.size());
       pieces.answers.push_back(row.pieces.Add(text, is_framed, row.number));
     }
     return pieces;
@@ -48,8 +49,9 @@ AnswerPieces AddPieces(const ExampleDrafts::Row& row, const AnswerTexts& texts,
   for (const std::string& whole : texts.whole) prompt = SharedPrefix(prompt, whole);
   pieces.prompt = row.pieces.Add(prompt, /*add_special_tokens=*/false, row.number);
   for (const std::string& whole : texts.whole) {
-    pieces.answers.push_back(row.pieces.Add(std::string_view(whole).substr(prompt.size()),
-                                            /*add_special_tokens=*/false, row.number));
+    std::string_view answer = std::string_view(whole).substr(prompt.size());
+    if (!texts.is_chat) answer = WithoutEos(answer, tokens);
+    pieces.answers.push_back(row.pieces.Add(answer, /*add_special_tokens=*/false, row.number));
   }
   return pieces;
 }
@@ -70,10 +72,7 @@ AnswerIds EasydelIds(const AnswerPieces& pieces, const TextPieces& texts,
   made.cut += of_prompt;
   for (const int piece : pieces.answers) {
     std::vector<int32_t> ids = CopyOf(texts.ids(piece));
-    if (!pieces.is_chat && tokens.eos_id.has_value() &&
-        (ids.empty() || ids.back() != *tokens.eos_id)) {
-      ids.push_back(*tokens.eos_id);
-    }
+    if (!pieces.is_chat) EndInEos(tokens, {}, &ids);
     const int64_t of_answer = excess(ids, options.max_completion_length);
     ids.erase(ids.end() - of_answer, ids.end());
     made.cut += of_answer;
@@ -82,7 +81,8 @@ AnswerIds EasydelIds(const AnswerPieces& pieces, const TextPieces& texts,
   return made;
 }
 
-AnswerIds TrlIds(const AnswerPieces& pieces, const TextPieces& texts) {
+AnswerIds TrlIds(const AnswerPieces& pieces, const TextPieces& texts, const TokenRoles& tokens,
+                 std::span<const int32_t> after) {
   AnswerIds made;
   const auto prompt = texts.ids(pieces.prompt);
   size_t shared = prompt.size();
@@ -94,6 +94,7 @@ AnswerIds TrlIds(const AnswerPieces& pieces, const TextPieces& texts) {
                      prompt.begin() + static_cast<std::ptrdiff_t>(shared));
   for (const int piece : pieces.answers) {
     made.answers.push_back(CopyOf(texts.ids(piece).subspan(shared)));
+    if (!pieces.is_chat) EndInEos(tokens, after, &made.answers.back());
   }
   return made;
 }

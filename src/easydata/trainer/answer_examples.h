@@ -19,8 +19,8 @@ struct AnswerPieces {
   std::vector<int> answers = {};
 };
 
-/// Adds the texts of a row. In layout trl answers that are text end in EOS, and all texts get the
-/// special tokens of a text; chats have their own.
+/// Adds the texts of a row, answers without the EOS that texts spell at their ends. In layout trl
+/// all texts get the special tokens of a text; chats have their own.
 AnswerPieces AddPieces(const ExampleDrafts::Row& row, const AnswerTexts& texts,
                        const ExampleOptions& options, const ExampleContext& context);
 
@@ -32,11 +32,13 @@ struct AnswerIds {
 };
 
 /// Layout easydel: the prompt keeps its last tokens, an answer its first; an answer that is text
-/// ends in EOS once, unless it is cut.
+/// ends in EOS, unless it is cut.
 AnswerIds EasydelIds(const AnswerPieces& pieces, const TextPieces& texts,
                      const AnswerOptions& options, const TokenRoles& tokens);
 
-/// Layout trl: answers begin where ids of the prompt and of the whole part.
-AnswerIds TrlIds(const AnswerPieces& pieces, const TextPieces& texts);
+/// Layout trl: answers begin where ids of the prompt and of the whole part; those that are text end
+/// in EOS. `after` is what the encoder puts behind a text.
+AnswerIds TrlIds(const AnswerPieces& pieces, const TextPieces& texts, const TokenRoles& tokens,
+                 std::span<const int32_t> after);
 
 }  // namespace easydata::trainer

@@ -26,13 +26,14 @@ struct EmbeddingMaker : ExampleMaker, std::enable_shared_from_this<EmbeddingMake
     return names;
   }
   std::vector<ExampleWriter::Column> columns() const override {
+    constexpr auto kMask = ExampleWriter::Kind::kMask;
     std::vector<ExampleWriter::Column> made = {{"query_input_ids"},
-                                               {"query_attention_mask"},
+                                               {"query_attention_mask", kMask},
                                                {"positive_input_ids"},
-                                               {"positive_attention_mask"}};
+                                               {"positive_attention_mask", kMask}};
     if (options.negative_field.has_value()) {
       made.push_back({"negative_input_ids"});
-      made.push_back({"negative_attention_mask"});
+      made.push_back({"negative_attention_mask", kMask});
     }
     return made;
   }

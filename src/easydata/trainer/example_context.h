@@ -14,6 +14,7 @@
 #include "easydata/chat/chat_renderer.h"
 #include "easydata/chat/conversation.h"
 #include "easydata/chat/template_habits.h"
+#include "easydata/stream/vocabulary.h"
 #include "tokenizers/token_spans.h"
 #include "tokenizers/tokenizer.h"
 
@@ -30,6 +31,8 @@ struct TokenRoles {
   bool pad_left = false;
   /// What stands for an empty prompt.
   std::optional<int32_t> empty_id;
+  /// Whether text that spells one of them is it.
+  bool are_spelled = true;
 };
 
 /// Tells which bytes of a text its ids cover, and which ids are special.
@@ -51,6 +54,8 @@ struct SpanFinder {
 /// What the examples of a transform are made with. Immutable.
 struct ExampleContext {
   std::shared_ptr<const tokenizers::TextEncoder> encoder;
+  /// Of the encoder; null: nobody has to know it.
+  VocabularyPtr vocabulary = {};
   TokenRoles tokens;
   SpanFinder span_finder;
   /// Null where the tokenizer has no chat template; `why_no_template` then says so.
@@ -62,6 +67,8 @@ struct ExampleContext {
   std::shared_ptr<const chat::TemplateHabits> habits = {};
   /// Whether a role that nobody has told us of was told of.
   mutable std::atomic<bool> told_of_role = false;
+  /// Whether the end of chats was looked at.
+  mutable std::atomic<bool> looked_at_end = false;
   /// Special tokens at whose ends a text may be cut, and its parts be encoded by themselves: the
   /// ids are those of the whole. Of chats that begin alike, the beginning is encoded once.
   std::vector<std::string> cuts = {};

@@ -27,6 +27,20 @@ Result<std::string_view> TextOf(const Value& value, std::string_view field) {
                            ", expected text or a list of messages (dicts with role and content)");
 }
 
+ColumnPaddings ExampleMaker::paddings(const TokenRoles& tokens) const {
+  using Kind = ExampleWriter::Kind;
+  ColumnPaddings paddings;
+  for (const ExampleWriter::Column& column : columns()) {
+    if (!column.is_list()) continue;
+    ColumnPadding& padding = paddings[column.name];
+    padding.left = column.left;
+    padding.is_token = column.kind == Kind::kTokens;
+    if (padding.is_token) padding.value = tokens.pad_id;
+    if (column.kind == Kind::kLabels) padding.value = ignored_label();
+  }
+  return paddings;
+}
+
 bool ExampleMaker::keeps(std::string_view column) const {
   const auto& kept = example_options().keep_columns;
   return kept.has_value() && std::find(kept->begin(), kept->end(), column) != kept->end();
@@ -78,7 +92,7 @@ Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
   if (begun.Is(ValueKind::kNone)) return std::nullopt;
   std::vector<std::vector<int32_t>> made;
   for (const ExampleWriter::Column& column : columns) {
-    if (column.kind != ExampleWriter::Kind::kTokens) {
+    if (!column.is_list()) {
       made.emplace_back();
       continue;
     }
@@ -162,8 +176,9 @@ Result<std::set<std::string>> FieldsRead(const ExampleMaker& maker, const Exampl
   return read;
 }
 
-RowForms FormsOf(const arrow::RecordBatch& rows) {
+RowForms FormsOf(const arrow::RecordBatch& rows, std::vector<int64_t>* first_rows) {
   RowForms out;
+  std::set<std::vector<std::string>> saying;
   jinja::Arena arena;
   chat::ValueReader reader;
   chat::RowFields fields(rows, &reader);
@@ -171,6 +186,9 @@ RowForms FormsOf(const arrow::RecordBatch& rows) {
     arena.Reset();
     if (!fields.GoTo(row, &arena).ok()) continue;
     std::vector<std::string> names = fields.Names();
+    if (first_rows != nullptr) {
+      if (saying.insert(fields.NamesSaying()).second) first_rows->push_back(row);
+    }
     if (out.forms.empty() || out.forms.back() != names) out.forms.push_back(std::move(names));
   }
   return out;

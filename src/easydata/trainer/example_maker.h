@@ -9,6 +9,7 @@
 #include "easydata/base/status.h"
 #include "easydata/chat/row_fields.h"
 #include "easydata/config/problem.h"
+#include "easydata/stream/plan.h"
 #include "easydata/trainer/example_context.h"
 #include "easydata/trainer/example_options.h"
 #include "easydata/trainer/example_writer.h"
@@ -81,6 +82,10 @@ class ExampleMaker {
   virtual const ExampleOptions& example_options() const = 0;
   /// Whether examples may be filled up to one length.
   virtual bool is_padded() const { return example_options().has_fixed_shapes(); }
+  /// The label of what is not trained on.
+  virtual int32_t ignored_label() const { return -100; }
+  /// How columns are filled up where examples have lengths of their own.
+  virtual ColumnPaddings paddings(const TokenRoles& tokens) const;
   /// The same for rows of these forms: it makes a column of what they have already of their
   /// examples, too. Null: no other than this one.
   virtual std::shared_ptr<const ExampleMaker> For(const RowForms& rows) const { return nullptr; }
@@ -94,10 +99,11 @@ Result<std::shared_ptr<const ExampleMaker>> SftExamples(std::shared_ptr<const Ex
                                                         const SftOptions& options);
 Result<std::shared_ptr<const ExampleMaker>> PreferenceExamples(
     std::shared_ptr<const ExampleContext>, const PreferenceOptions& options);
-/// `embedding` encodes prompts a second time, where it is given.
+/// `embedding` encodes prompts a second time, where it is given; `embedding_pad_id` fills these up.
 Result<std::shared_ptr<const ExampleMaker>> UnpairedExamples(
     std::shared_ptr<const ExampleContext>, const UnpairedOptions& options,
-    std::shared_ptr<const tokenizers::TextEncoder> embedding = nullptr);
+    std::shared_ptr<const tokenizers::TextEncoder> embedding = nullptr,
+    int32_t embedding_pad_id = 0);
 Result<std::shared_ptr<const ExampleMaker>> PromptExamples(std::shared_ptr<const ExampleContext>,
                                                            const PromptOptions& options);
 Result<std::shared_ptr<const ExampleMaker>> RewardExamples(std::shared_ptr<const ExampleContext>,
@@ -131,7 +137,9 @@ Result<std::optional<std::vector<std::vector<int32_t>>>> MadeColumns(
     const std::vector<ExampleWriter::Column>& columns);
 
 /// The forms of rows: names of fields that do not hold null. A row that cannot be read has none.
-RowForms FormsOf(const arrow::RecordBatch& rows);
+/// Where it is wanted, `first_rows` gets the numbers of the first rows of each form, and of those
+/// of which other fields say something: hold no empty text, list or object.
+RowForms FormsOf(const arrow::RecordBatch& rows, std::vector<int64_t>* first_rows = nullptr);
 
 /// The texts that the examples of a row of JSON are made of. As ExampleDrafts::Read, but for what
 /// a template leaves out, which is in the result.

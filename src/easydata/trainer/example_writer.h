@@ -23,10 +23,15 @@ struct Filling {
 /// Collects the columns of the examples that are made of a batch of rows, and what became of rows.
 class ExampleWriter {
  public:
-  enum class Kind { kTokens, kFlag, kNumber };
+  /// Lists of ids, with a mask or a label for each of them, and single values.
+  enum class Kind { kTokens, kMask, kLabels, kFlag, kNumber };
   struct Column {
     std::string name;
     Kind kind = Kind::kTokens;
+    /// Whether rows of several lengths are filled up at their left.
+    bool left = false;
+
+    bool is_list() const { return kind != Kind::kFlag && kind != Kind::kNumber; }
   };
 
   explicit ExampleWriter(const std::vector<Column>& columns);

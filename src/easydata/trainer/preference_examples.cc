@@ -10,8 +10,9 @@ namespace easydata::trainer {
 namespace {
 
 struct PreferenceMaker : ExampleMaker, std::enable_shared_from_this<PreferenceMaker> {
-  PreferenceMaker(std::shared_ptr<const ExampleContext> context, const PreferenceOptions& options)
-      : context(std::move(context)), options(options) {}
+  PreferenceMaker(std::shared_ptr<const ExampleContext> context, const PreferenceOptions& options,
+                  SpecialFrame frame)
+      : context(std::move(context)), options(options), frame(std::move(frame)) {}
 
   const char* name() const override { return "dpo"; }
   std::vector<std::string> fields() const override {
@@ -22,17 +23,25 @@ struct PreferenceMaker : ExampleMaker, std::enable_shared_from_this<PreferenceMa
   }
   std::vector<std::string> unnamed_fields() const override { return OtherAnswerFields(); }
   std::vector<ExampleWriter::Column> columns() const override {
+    using Kind = ExampleWriter::Kind;
     if (options.example.is_trl()) return {{"prompt_ids"}, {"chosen_ids"}, {"rejected_ids"}};
-    return {{"prompt_input_ids"},        {"prompt_attention_mask"}, {"chosen_input_ids"},
-            {"chosen_attention_mask"},   {"chosen_labels"},         {"rejected_input_ids"},
-            {"rejected_attention_mask"}, {"rejected_labels"}};
+    return {{"prompt_input_ids"},
+            {"prompt_attention_mask", Kind::kMask},
+            {"chosen_input_ids"},
+            {"chosen_attention_mask", Kind::kMask},
+            {"chosen_labels", Kind::kLabels},
+            {"rejected_input_ids"},
+            {"rejected_attention_mask", Kind::kMask},
+            {"rejected_labels", Kind::kLabels}};
   }
+  int32_t ignored_label() const override { return options.answer.label_pad_token_id; }
   std::unique_ptr<ExampleDrafts> Start() const override;
   config::Json described() const override { return config::WriteConfig(options); }
   const ExampleOptions& example_options() const override { return options.example; }
 
   const std::shared_ptr<const ExampleContext> context;
   const PreferenceOptions options;
+  const SpecialFrame frame;
   const std::vector<ExampleWriter::Column> made = columns();
 };
 
@@ -79,7 +88,8 @@ class PreferenceDrafts : public ExampleDrafts {
   void WriteTrl(const PreferenceDraft& draft, const TextPieces& pieces,
                 ExampleWriter* writer) const {
     const PreferenceOptions& options = maker_->options;
-    const AnswerIds ids = TrlIds(draft.pieces, pieces);
+    const AnswerIds ids =
+        TrlIds(draft.pieces, pieces, maker_->context->tokens, maker_->frame.after);
     const auto prompt = static_cast<int64_t>(ids.prompt.size());
     if (options.answer.max_length.has_value() &&
         options.truncation_mode == TruncationMode::kKeepStart &&
@@ -136,7 +146,8 @@ std::unique_ptr<ExampleDrafts> PreferenceMaker::Start() const {
 Result<std::shared_ptr<const ExampleMaker>> PreferenceExamples(
     std::shared_ptr<const ExampleContext> context, const PreferenceOptions& options) {
   ARROW_RETURN_NOT_OK(options.Validate());
-  return std::make_shared<PreferenceMaker>(std::move(context), options);
+  ARROW_ASSIGN_OR_RAISE(SpecialFrame frame, FindSpecialFrame(*context->encoder));
+  return std::make_shared<PreferenceMaker>(std::move(context), options, std::move(frame));
 }
 
 }  // namespace easydata::trainer

@@ -27,7 +27,8 @@ struct PromptMaker : ExampleMaker, std::enable_shared_from_this<PromptMaker> {
     return names;
   }
   std::vector<ExampleWriter::Column> columns() const override {
-    return {{"input_ids"}, {"attention_mask"}};
+    return {{.name = "input_ids", .left = true},
+            {.name = "attention_mask", .kind = ExampleWriter::Kind::kMask, .left = true}};
   }
   std::unique_ptr<ExampleDrafts> Start() const override;
   config::Json described() const override { return config::WriteConfig(options); }

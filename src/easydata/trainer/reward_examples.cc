@@ -4,6 +4,7 @@
 #include "easydata/config/descriptor.h"
 #include "easydata/trainer/answers.h"
 #include "easydata/trainer/example_maker.h"
+#include "easydata/trainer/text_end.h"
 
 namespace easydata::trainer {
 namespace {
@@ -41,10 +42,11 @@ struct RewardMaker : ExampleMaker, std::enable_shared_from_this<RewardMaker> {
   }
   std::vector<ExampleWriter::Column> columns_of_tokens() const {
     if (options.example.is_trl()) return {{"chosen_ids"}, {"rejected_ids"}};
+    constexpr auto kMask = ExampleWriter::Kind::kMask;
     return {{"input_ids_chosen"},
-            {"attention_mask_chosen"},
+            {"attention_mask_chosen", kMask},
             {"input_ids_rejected"},
-            {"attention_mask_rejected"}};
+            {"attention_mask_rejected", kMask}};
   }
   std::unique_ptr<ExampleDrafts> Start() const override;
   config::Json described() const override { return config::WriteConfig(options); }
@@ -91,17 +93,16 @@ class RewardDrafts : public ExampleDrafts {
     ARROW_RETURN_NOT_OK(ReadPair(row, texts, &draft.is_framed, &begun));
     const TokenRoles& tokens = maker_->context->tokens;
     for (size_t side = 0; side < 2; ++side) {
-      const std::string_view answer = std::string_view(texts[side]).substr(begun);
-      if (is_trl && draft.is_framed && !answer.ends_with(tokens.eos_text)) {
-        texts[side] += tokens.eos_text;
-      }
+      std::string_view text = texts[side];
+      // In layout easydel a text ends as it does.
+      if (is_trl && draft.is_framed) text = WithoutEos(text, tokens, begun);
       bool is_framed = draft.is_framed;
       // A text that begins with BOS gets no second one.
-      if (!is_trl && !tokens.bos_text.empty() && !maker_->frame.before.empty() &&
-          texts[side].starts_with(tokens.bos_text)) {
+      if (!is_trl && tokens.are_spelled && !tokens.bos_text.empty() &&
+          !maker_->frame.before.empty() && text.starts_with(tokens.bos_text)) {
         is_framed = false;
       }
-      draft.pieces[side] = row.pieces.Add(texts[side], is_framed, row.number);
+      draft.pieces[side] = row.pieces.Add(text, is_framed, row.number);
     }
     drafts_.push_back(std::move(draft));
     return Status::OK();
@@ -195,9 +196,18 @@ class RewardDrafts : public ExampleDrafts {
     return Status::OK();
   }
 
+  /// The ids of a side; those of a text end in EOS.
+  std::vector<int32_t> EndedIds(const RewardDraft& draft, size_t side,
+                                const TextPieces& pieces) const {
+    const auto encoded = pieces.ids(draft.pieces[side]);
+    std::vector<int32_t> ids(encoded.begin(), encoded.end());
+    if (draft.is_framed) EndInEos(maker_->context->tokens, maker_->frame.after, &ids);
+    return ids;
+  }
+
   void WriteTrl(const RewardDraft& draft, const TextPieces& pieces, ExampleWriter* writer) const {
-    const auto chosen = pieces.ids(draft.pieces[0]);
-    const auto rejected = pieces.ids(draft.pieces[1]);
+    const std::vector<int32_t> chosen = EndedIds(draft, 0, pieces);
+    const std::vector<int32_t> rejected = EndedIds(draft, 1, pieces);
     const auto longest = static_cast<int64_t>(std::max(chosen.size(), rejected.size()));
     if (maker_->options.max_length.has_value() && longest > *maker_->options.max_length) {
       writer->Leave(draft.row, kTooLongReason,

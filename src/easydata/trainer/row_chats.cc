@@ -5,6 +5,7 @@
 #include "easydata/chat/conversation.h"
 #include "easydata/chat/row_conversation.h"
 #include "easydata/exec/notice.h"
+#include "easydata/trainer/chat_end.h"
 
 namespace easydata::trainer {
 
@@ -184,6 +185,10 @@ Status RowChats::RenderWhole(const Value& messages, chat::RenderedChat* out) con
   const auto strange = chat::StrangeRole(messages, context_->roles, &context_->own_roles);
   if (!strange.empty() && !context_->told_of_role.exchange(true)) {
     exec::Notify(chat::StrangeRoleNotice(strange));
+  }
+  if (!context_->looked_at_end.exchange(true)) {
+    ARROW_ASSIGN_OR_RAISE(const std::string notice, ChatEndNotice(*context_, tools_, options_));
+    if (!notice.empty()) exec::Notify(notice);
   }
   return Status::OK();
 }

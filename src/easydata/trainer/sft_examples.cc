@@ -6,6 +6,7 @@
 #include "easydata/trainer/answers.h"
 #include "easydata/trainer/assistant_mask.h"
 #include "easydata/trainer/example_maker.h"
+#include "easydata/trainer/text_end.h"
 
 namespace easydata::trainer {
 namespace {
@@ -50,17 +51,18 @@ struct SftMaker : ExampleMaker, std::enable_shared_from_this<SftMaker> {
         options(options),
         frame(std::move(frame)),
         given(std::move(given)) {
+    using Kind = ExampleWriter::Kind;
     columns_made.all.push_back({std::string(kIds)});
-    const auto add_if = [&](bool is_made, std::string_view name) {
+    const auto add_if = [&](bool is_made, std::string_view name, Kind kind = Kind::kMask) {
       if (!is_made && !Has(this->given.fields, name)) return -1;
-      columns_made.all.push_back({std::string(name)});
+      columns_made.all.push_back({std::string(name), kind});
       return static_cast<int>(columns_made.all.size()) - 1;
     };
     const bool has_masks = !options.example.is_trl();
     columns_made.attention_mask = add_if(has_masks, kAttentionMask);
     columns_made.completion_mask = add_if(has_masks && masks_completions(), kCompletionMask);
     columns_made.assistant_masks = add_if(has_masks && masks_chats(), kAssistantMasks);
-    columns_made.labels = add_if(options.has_labels(), kLabels);
+    columns_made.labels = add_if(options.has_labels(), kLabels, Kind::kLabels);
   }
 
   bool masks_chats() const { return options.mask_prompt || options.expand_turns; }
@@ -128,6 +130,7 @@ struct SftDraft {
   int prompt = -1;  // the piece that it begins with, whose end is where the answer begins
   std::optional<size_t> given = {};  // or the byte of a chat's text
   bool is_framed = false;            // with special tokens around it
+  bool ends_in_eos = false;          // which its piece does not spell
   bool is_chat_masked = false;
   std::vector<TrainedTurn> turns = {};
   // Of a row that has ids already.
@@ -187,7 +190,7 @@ class SftDrafts : public ExampleDrafts {
     if (!text.Is(ValueKind::kNone)) {
       ARROW_ASSIGN_OR_RAISE(const auto plain, TextOf(text, options_.text_field));
       SftDraft draft = {.row = row.number};
-      AddText(row, std::string(plain), 0, &draft);
+      AddText(row, plain, 0, &draft);
       drafts_.push_back(std::move(draft));
       return Status::OK();
     }
@@ -210,19 +213,23 @@ class SftDrafts : public ExampleDrafts {
   /// Whether a text begins with the token that the encoder would put before it.
   bool BeginsWithBos(std::string_view text) const {
     const auto& before = maker_->frame.before;
-    return !options_.example.is_trl() && !before.empty() && !bos_text_.empty() &&
-           text.starts_with(bos_text_);
+    return !options_.example.is_trl() && context_.tokens.are_spelled && !before.empty() &&
+           !bos_text_.empty() && text.starts_with(bos_text_);
   }
 
   /// Adds a text that ends in EOS, with the special tokens that the encoder puts around texts. The
   /// `begun` bytes before it are another's, and have no end.
-  void AddText(const Row& row, std::string text, size_t begun, SftDraft* draft) const {
-    const std::string& eos = context_.tokens.eos_text;
-    const bool is_ended = std::string_view(text).substr(begun).ends_with(eos);
-    if (options_.add_eos && !is_ended) text += eos;
+  void AddText(const Row& row, std::string_view text, size_t begun, SftDraft* draft) const {
+    if (options_.add_eos) {
+      draft->ends_in_eos = true;
+      text = WithoutEos(text, context_.tokens, begun);
+    }
     draft->is_framed = !BeginsWithBos(text);
     draft->whole = row.pieces.Add(text, draft->is_framed, row.number);
-    if (row.explained != nullptr) row.explained->push_back({text});
+    if (row.explained != nullptr) {
+      row.explained->push_back(
+          {std::string(text) + (options_.add_eos ? context_.tokens.eos_text : "")});
+    }
   }
 
   /// The text of the last rendering, with its messages, and what is left out of each.
@@ -406,6 +413,11 @@ class SftDrafts : public ExampleDrafts {
     if (draft.whole >= 0) {
       const auto encoded = pieces.ids(draft.whole);
       ids.assign(encoded.begin(), encoded.end());
+    }
+    if (draft.ends_in_eos) {
+      std::span<const int32_t> after;
+      if (draft.is_framed) after = maker_->frame.after;
+      EndInEos(context_.tokens, after, &ids);
     }
     if (draft.prompt >= 0) {
       const size_t begin = CommonPrefix(WithoutEnd(pieces.ids(draft.prompt), draft), ids);

@@ -12,10 +12,17 @@ namespace {
 using jinja::Value;
 using jinja::ValueKind;
 
+constexpr const char kEmbeddingIds[] = "embedding_input_ids";
+
 struct UnpairedMaker : ExampleMaker, std::enable_shared_from_this<UnpairedMaker> {
   UnpairedMaker(std::shared_ptr<const ExampleContext> context, const UnpairedOptions& options,
-                std::shared_ptr<const tokenizers::TextEncoder> embedding)
-      : context(std::move(context)), options(options), embedding(std::move(embedding)) {}
+                SpecialFrame frame, std::shared_ptr<const tokenizers::TextEncoder> embedding,
+                int32_t embedding_pad_id)
+      : context(std::move(context)),
+        options(options),
+        frame(std::move(frame)),
+        embedding(std::move(embedding)),
+        embedding_pad_id(embedding_pad_id) {}
 
   const char* name() const override { return "kto"; }
   std::vector<std::string> fields() const override {
@@ -30,16 +37,28 @@ struct UnpairedMaker : ExampleMaker, std::enable_shared_from_this<UnpairedMaker>
     return names;
   }
   std::vector<ExampleWriter::Column> columns() const override {
-    constexpr auto kFlag = ExampleWriter::Kind::kFlag;
-    if (options.example.is_trl()) return {{"prompt_ids"}, {"completion_ids"}, {"label", kFlag}};
-    std::vector<ExampleWriter::Column> made = {
-        {"label", kFlag},         {"prompt_input_ids"},          {"prompt_attention_mask"},
-        {"completion_input_ids"}, {"completion_attention_mask"}, {"completion_labels"}};
+    using Kind = ExampleWriter::Kind;
+    if (options.example.is_trl()) {
+      return {{"prompt_ids"}, {"completion_ids"}, {"label", Kind::kFlag}};
+    }
+    std::vector<ExampleWriter::Column> made = {{"label", Kind::kFlag},
+                                               {"prompt_input_ids"},
+                                               {"prompt_attention_mask", Kind::kMask},
+                                               {"completion_input_ids"},
+                                               {"completion_attention_mask", Kind::kMask},
+                                               {"completion_labels", Kind::kLabels}};
     if (embedding != nullptr) {
-      made.push_back({"embedding_input_ids"});
-      made.push_back({"embedding_attention_mask"});
+      made.push_back({kEmbeddingIds});
+      made.push_back({"embedding_attention_mask", Kind::kMask});
     }
     return made;
+  }
+  int32_t ignored_label() const override { return options.answer.label_pad_token_id; }
+  ColumnPaddings paddings(const TokenRoles& tokens) const override {
+    ColumnPaddings paddings = ExampleMaker::paddings(tokens);
+    // Another tokenizer's: no pad token that is asked for is meant for it.
+    if (embedding != nullptr) paddings[kEmbeddingIds] = {.value = embedding_pad_id};
+    return paddings;
   }
   std::unique_ptr<ExampleDrafts> Start() const override;
   config::Json described() const override { return config::WriteConfig(options); }
@@ -47,7 +66,9 @@ struct UnpairedMaker : ExampleMaker, std::enable_shared_from_this<UnpairedMaker>
 
   const std::shared_ptr<const ExampleContext> context;
   const UnpairedOptions options;
+  const SpecialFrame frame;
   const std::shared_ptr<const tokenizers::TextEncoder> embedding;
+  const int32_t embedding_pad_id;
   const std::vector<ExampleWriter::Column> made = columns();
 };
 
@@ -185,7 +206,7 @@ class UnpairedDrafts : public ExampleDrafts {
     // TRL makes a row of each answer before it looks for the boundary.
     AnswerPieces own = draft.pieces;
     own.answers = {draft.pieces.answers[draft.answer]};
-    const AnswerIds ids = TrlIds(own, pieces);
+    const AnswerIds ids = TrlIds(own, pieces, maker_->context->tokens, maker_->frame.after);
     const auto prompt = static_cast<int64_t>(ids.prompt.size());
     const auto& most = maker_->options.answer.max_length;
     if (most.has_value() && prompt >= *most) {
@@ -231,12 +252,14 @@ std::unique_ptr<ExampleDrafts> UnpairedMaker::Start() const {
 
 Result<std::shared_ptr<const ExampleMaker>> UnpairedExamples(
     std::shared_ptr<const ExampleContext> context, const UnpairedOptions& options,
-    std::shared_ptr<const tokenizers::TextEncoder> embedding) {
+    std::shared_ptr<const tokenizers::TextEncoder> embedding, int32_t embedding_pad_id) {
   ARROW_RETURN_NOT_OK(options.Validate());
   if (embedding != nullptr && options.example.is_trl()) {
     return Status::Invalid("embedding_tokenizer is for layout=\"easydel\"");
   }
-  return std::make_shared<UnpairedMaker>(std::move(context), options, std::move(embedding));
+  ARROW_ASSIGN_OR_RAISE(SpecialFrame frame, FindSpecialFrame(*context->encoder));
+  return std::make_shared<UnpairedMaker>(std::move(context), options, std::move(frame),
+                                         std::move(embedding), embedding_pad_id);
 }
 
 }  // namespace easydata::trainer

@@ -1,8 +1,6 @@
 #include "easydata/transform/cast_columns.h"
 
 #include <arrow/array.h>
-#include <arrow/compute/cast.h>
-#include <arrow/datum.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -10,6 +8,7 @@
 
 #include "easydata/json/json_column.h"
 #include "easydata/stream/common_columns.h"
+#include "easydata/stream/common_type.h"
 
 namespace easydata::transform {
 namespace {
@@ -35,7 +34,7 @@ class CastColumnsOp : public BatchOp {
     for (const auto& field : schema_->fields()) {
       auto column = batch.rows->GetColumnByName(field->name());
       if (!column->type()->Equals(*field->type())) {
-        ARROW_ASSIGN_OR_RAISE(column, arrow::compute::Cast(*column, field->type()));
+        ARROW_ASSIGN_OR_RAISE(column, CastValues(column, field->type()));
       }
       columns.push_back(std::move(column));
     }

@@ -1,5 +1,6 @@
 #include "easydata/transform/column_op.h"
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -8,6 +9,17 @@
 #include "easydata/stream/map_stage.h"
 
 namespace easydata::transform {
+
+void RenamePaddings(const FieldUse& use, StreamFacts* facts) {
+  if (facts->paddings == nullptr || use.renamed.empty()) return;
+  auto paddings = std::make_shared<ColumnPaddings>(*facts->paddings);
+  for (const auto& [from, to] : use.renamed) paddings->erase(from);
+  for (const auto& [from, to] : use.renamed) {
+    const auto known = facts->paddings->find(from);
+    if (known != facts->paddings->end()) paddings->insert_or_assign(to, known->second);
+  }
+  facts->paddings = std::move(paddings);
+}
 
 Result<const ColumnOpKind*> FindColumnOp(const std::string& name) {
 #define EASYDATA_OBJECT(Id) &k##Id##ColumnOp,
@@ -37,6 +49,7 @@ Result<StreamPlan> ColumnOpPlan(const StreamPlan& upstream, const std::string& n
   ARROW_ASSIGN_OR_RAISE(auto op, MakeColumnOp(*kind, options));
   auto node = MakeNode(name, options, upstream);
   node->keeps_row_count = op->keeps_rows();
+  if (kind->fields != nullptr) RenamePaddings(kind->fields(options), &node->facts);
   return MapPlan(upstream, std::move(op), std::move(node));
 }
 

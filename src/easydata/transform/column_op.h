@@ -12,7 +12,8 @@
 /// Lists the operations on columns: OP(Id) for each. It is the only list of them; kIdColumnOp,
 /// which is declared here, stands beside the operation's code.
 #define EASYDATA_COLUMN_OPS(OP) \
-  OP(Select) OP(Drop) OP(Rename) OP(FilterNonEmpty) OP(AddField) OP(EndDocuments) OP(LlmRows)
+  OP(Select)                    \
+  OP(Drop) OP(Rename) OP(Cast) OP(FilterNonEmpty) OP(AddField) OP(EndDocuments) OP(LlmRows)
 
 namespace easydata::transform {
 
@@ -29,11 +30,16 @@ struct ColumnOpKind {
   /// which columns without a schema do not tell; null: never.
   bool (*depends_on_order)(const nlohmann::json& options,
                            const std::vector<std::string>& names) = nullptr;
+  /// Whether it does its work in whole rows of JSON (json::kRowColumn), too.
+  bool takes_whole_rows = false;
 };
 
 #define EASYDATA_DECLARATION(Id) extern const ColumnOpKind k##Id##ColumnOp;
 EASYDATA_COLUMN_OPS(EASYDATA_DECLARATION)
 #undef EASYDATA_DECLARATION
+
+/// Gives the paddings of columns that a step renames to their new names.
+void RenamePaddings(const FieldUse& use, StreamFacts* facts);
 
 /// The operation of a name. KeyError where there is none.
 Result<const ColumnOpKind*> FindColumnOp(const std::string& name);

@@ -38,6 +38,24 @@ TEST(ColumnOpTest, EachIsFoundByItsNameAndPrintedWithItsOptions) {
   }
 }
 
+TEST(ColumnOpTest, PaddingsGoWithRenamedColumns) {
+  StreamPlan upstream = AnyRows();
+  auto node = MakeNode("rows", nlohmann::json::object());
+  node->facts.paddings = std::make_shared<const ColumnPaddings>(
+      ColumnPaddings{{"a", {.value = 1}}, {"b", {.value = 2}}, {"c", {.value = 3}}});
+  upstream.node = node;
+  const nlohmann::json renames = nlohmann::json::parse(R"([["a", "b"], ["b", "a"], ["x", "y"]])");
+  const auto swapped =
+      ColumnOpPlan(upstream, "rename", {{"fields", renames}, {"renamed_wins", true}}).ValueOrDie();
+  const ColumnPaddings& paddings = *swapped.facts().paddings;
+  EXPECT_EQ(paddings.size(), 3u);
+  EXPECT_EQ(paddings.at("a").value, 2);
+  EXPECT_EQ(paddings.at("b").value, 1);
+  EXPECT_EQ(paddings.at("c").value, 3);
+  const auto dropped = ColumnOpPlan(upstream, "drop", {{"fields", {"a"}}}).ValueOrDie();
+  EXPECT_EQ(dropped.facts().paddings, node->facts.paddings);
+}
+
 TEST(ColumnOpTest, SaysWhatCannotBeRead) {
   const Status unknown = ColumnOpPlan(AnyRows(), "dropp", {}).status();
   EXPECT_TRUE(unknown.IsKeyError());

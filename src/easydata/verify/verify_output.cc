@@ -166,6 +166,7 @@ class FileCheck {
     context.pool = pool_;
     context.read_ahead = 2;
     ARROW_ASSIGN_OR_RAISE(auto stage, plan.make(context));
+    free_form_ = IsFreeForm(*stage->schema());
     bool checked = false;
     for (;;) {
       if (*cancelled_) return Status::Cancelled("verifying was cancelled");
@@ -182,10 +183,14 @@ class FileCheck {
     return checked || free_form_ ? Status::OK() : CheckSchema(*stage->schema());
   }
 
+  static bool IsFreeForm(const arrow::Schema& schema) {
+    return schema.num_fields() == 1 && schema.field(0)->name() == json::kRowColumn;
+  }
+
   /// Rows in typed columns.
   Result<std::shared_ptr<arrow::RecordBatch>> Columns(const Batch& batch) {
     const auto& schema = batch.rows->schema();
-    free_form_ = schema->num_fields() == 1 && schema->field(0)->name() == json::kRowColumn;
+    free_form_ = IsFreeForm(*schema);
     if (!free_form_) return batch.rows;
     ARROW_ASSIGN_OR_RAISE(const auto layout,
                           MakeColumnLayout(schema, {batch}, std::nullopt, JsonTarget::kArrays));

@@ -1,8 +1,9 @@
 // Arbitrary bytes as a CSV file: its rows must be those of a literal reader of Python's dialect,
 // however many threads read, wherever chunks end, and from whichever row on.
 //
-// Byte 0 chooses the delimiter, byte 1 what becomes of bad rows, how many threads there are and
-// whether the file is larger than a chunk, byte 2 where reading begins; the file is the rest.
+// Byte 0 chooses the delimiter, byte 1 what becomes of bad rows, how many threads there are,
+// whether the file is larger than a chunk, whether fields are quoted and whether there are
+// comments, byte 2 where reading begins; the file is the rest.
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
@@ -40,8 +41,11 @@ constexpr std::string_view kDelimiters = ",\t;| a";
 // longer.
 constexpr size_t kLargeOneIn = 64;
 
-/// The states of Python's csv module (Modules/_csv.c), strict, without its other options.
-Records ReadLiterally(std::string_view text, char delimiter) {
+constexpr std::string_view kComment = "#a";
+
+/// The states of Python's csv module (Modules/_csv.c), strict; with or without quotes, and with
+/// lines that are left out.
+Records ReadLiterally(std::string_view text, char delimiter, bool has_quotes, bool has_comments) {
   enum class State { kRecordBegin, kFieldBegin, kField, kQuoted, kQuoteInQuoted };
   std::vector<MaybeRecord> records;
   Record fields;
@@ -63,6 +67,10 @@ Records ReadLiterally(std::string_view text, char delimiter) {
     const bool is_end = c == '\n' || c == '\r';
     if (state == State::kRecordBegin) {
       if (is_end) continue;  // an empty line, or the other half of "\r\n"
+      if (has_comments && text.substr(i).starts_with(kComment)) {
+        i = std::min(text.find_first_of("\r\n", i), text.size());
+        continue;
+      }
       begin = i;
       state = State::kFieldBegin;
     }
@@ -81,7 +89,7 @@ Records ReadLiterally(std::string_view text, char delimiter) {
       fields.push_back(field);
       field.clear();
       state = State::kFieldBegin;
-    } else if (state == State::kFieldBegin && c == '"') {
+    } else if (has_quotes && state == State::kFieldBegin && c == '"') {
       state = State::kQuoted;
     } else {
       is_sound = is_sound && state != State::kQuoteInQuoted;
@@ -168,6 +176,8 @@ void Check(const uint8_t* data, size_t size) {
                                         : static_cast<char>(text.empty() ? 0 : text[0]);
   const bool skips = (data[1] & 1) != 0;
   const bool keeps_rest = (data[1] & 2) != 0;
+  const bool has_quotes = (data[1] & 0x40) == 0;
+  const bool has_comments = (data[1] & 0x80) != 0;
   const auto& pool = (data[1] & 4) != 0 ? threads : one_thread;
   const bool is_large =
       (data[1] & 0x38) == 0x38 && std::hash<std::string_view>()(text) % kLargeOneIn == 0;
@@ -183,10 +193,16 @@ void Check(const uint8_t* data, size_t size) {
   }
   const std::string path = fuzz::WriteFile(is_large ? large : text);
   const auto files = std::vector{storage::StatFile(path).ValueOrDie()};
-  const auto made = source::MakeCsvSource(files, std::string(1, delimiter), keeps_rest);
-  const bool is_delimiter = delimiter != '"' && delimiter != '\n' && delimiter != '\r';
-  if (made.ok() != is_delimiter) Fail("the delimiter: " + made.status().ToString(), text);
-  if (!made.ok()) return;
+  source::CsvOptions written;
+  written.delimiter = std::string(1, delimiter);
+  if (!has_quotes) written.quotechar = "";
+  if (has_comments) written.comment = std::string(kComment);
+  const auto dialect = source::MakeCsvDialect(written, ',');
+  const bool is_delimiter =
+      (delimiter != '"' || !has_quotes) && delimiter != '\n' && delimiter != '\r';
+  if (dialect.ok() != is_delimiter) Fail("the delimiter: " + dialect.status().ToString(), text);
+  if (!dialect.ok()) return;
+  const auto made = source::MakeCsvSource(files, *dialect, keeps_rest);
 
   const Case how{delimiter, skips, keeps_rest, is_large ? 0 : data[2] % 8};
   source::SourceStageOptions options;
@@ -199,7 +215,7 @@ void Check(const uint8_t* data, size_t size) {
 
   std::string_view rest = text;
   if (!is_large && rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);
-  auto [records, ends_open] = ReadLiterally(rest, delimiter);
+  auto [records, ends_open] = ReadLiterally(rest, delimiter, has_quotes, has_comments);
   Record header = {"a", "b"};
   if (is_large) {
     const size_t end = large.size() - text.size() - 1;

@@ -36,7 +36,6 @@ def test_a_format_needs_no_class_of_its_own(tmp_path: Path) -> None:
     path.write_text("one\ntwo\n")
     source = FormatSource(str(path), "txt", name="s")
     assert list(source) == [{"text": "one"}, {"text": "two"}]
-    assert source._one_schema
 
 
 def test_files_whose_name_tells_no_format(tmp_path: Path) -> None:

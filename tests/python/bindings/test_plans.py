@@ -72,7 +72,7 @@ def kinds(folder: Path) -> dict[str, ShardedDataSource[Any]]:
         "set aside": TokenizedShardedSource(
             lines, tokenizer, config, on_error="quarantine", quarantine_path=folder / "bad.jsonl"
         ),
-        "packed": PackedShardedSource(tokens, 8, 0),
+        "packed": PackedShardedSource(tokens, 8),
     }
 
 

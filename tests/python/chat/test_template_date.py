@@ -179,7 +179,7 @@ def test_an_output_that_was_interrupted_goes_on_with_it(today: Any, tmp_path: Pa
         save(stop=True)
     today("2025-07-02")
     assert save(stop=False).kept_shards >= 1
-    metadata = json.loads((tmp_path / "out" / "_metadata.json").read_text())
+    metadata = json.loads((tmp_path / "out" / ".metadata.json").read_text())
     assert metadata["template_date"] == "2024-03-01"
     source_of_rows = easydata.ParquetShardedSource(str(tmp_path / "out" / "*.parquet"))
     texts = {decoded(row["input_ids"]).split("|")[0] for row in source_of_rows}

@@ -11,6 +11,7 @@ from small_data import jsonl
 
 from easydata import (
     AsyncDataLoader,
+    CastFields,
     HFDatasetShardedSource,
     JsonShardedSource,
     LimitedShardedSource,
@@ -92,19 +93,21 @@ def test_who_heeds_options_is_there(folder: Path, gpt2: str, tiny: str) -> None:
         SFTPreprocessTransform(gpt2, None, chat_template="{{ messages }}")
     )
     mixed = MixedShardedSource({"a": LimitedShardedSource(tokens, 4), "b": tokens})
-    packed = PackedShardedSource(mixed, 8, 0, balance_groups=2)
+    packed = PackedShardedSource(mixed, 8, balance_groups=2)
+    cast = JsonShardedSource("a.jsonl").transform(CastFields({"t": "string"}))
     loaders = [
         AsyncDataLoader(tokens, 2, shuffle_buffer_size=4, bucket_batches=2),
         AsyncDataLoader(packed, 2),
     ]
     found = operators(
         read._stream({"text": "text"}).description,
-        *(source._stream().description for source in (shuffled, examples, packed)),
+        *(source._stream().description for source in (shuffled, examples, packed, cast)),
         *(loader.state_dict()["plan"] for loader in loaders),
     )
     found.add("grain_rows")  # of grain_data_processing
-    # Options of the formats of text.
+    # Options of the formats of text, and what claims.cc calls sources of files of a format.
     found |= {"source.text_field", "source.column"}
+    found |= {f"source.{kind}" for kind in ("csv", "text", "json", "arrow")}
     named_nodes = {node for _, option in EVERY for node in option["acting"]["nodes"]}
     assert named_nodes - RUNNERS - PARTS <= found
     assert {part.partition(".")[0] for part in PARTS} <= found
@@ -156,7 +159,7 @@ def test_a_packer_heeds_options_where_they_say(name: str) -> None:
     before, after = plan(**acts), plan(**acts, **changed)
     assert before != after
     keys = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
-    nodes = tuple(f"{node}." for node in option["acting"]["nodes"])
+    nodes = tuple(f"{node.removesuffix('.text')}." for node in option["acting"]["nodes"])
     assert all(key == "plan" or key.startswith(nodes) for key in keys), keys
     for each in beside:
         silent = acts | {each["option"]: settings(PACKED, each, fits=False)}

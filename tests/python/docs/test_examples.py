@@ -12,5 +12,5 @@ def test_demo_ends_with_identical_batches_after_a_restart(tmp_path: Path) -> Non
     done = run_python(ROOT / "examples/python/demo.py", *options)
     assert "bit for bit: identical" in done.stdout
     assert "EasyData: JSONL to Parquet" in done.stdout
-    assert (tmp_path / "demo" / "packed" / "_metadata.json").exists()
+    assert (tmp_path / "demo" / "packed" / ".metadata.json").exists()
     assert list((tmp_path / "demo" / "packed").glob("shard-*.parquet"))

@@ -98,7 +98,8 @@ def test_pipeline(page: list[Block], models: dict[str, Path]) -> None:
     }
     page[3].run(names)
     assert all(batch["input_ids"].shape == (8, 2048) for batch in batches)
-    rows = greedy_rows(ids_of(models["meta-llama/Llama-2-7b"], documents), eos=2, length=2048)
+    ids = ids_of(models["meta-llama/Llama-2-7b"], documents)
+    rows = greedy_rows(ids, eos=2, length=2048, pad=2)
     got = Counter(tuple(row) for batch in batches for row in batch["input_ids"].tolist())
     assert len(batches) == len(rows) // 8 >= 1
     assert not got - Counter(map(tuple, rows))

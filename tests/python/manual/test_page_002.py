@@ -1,10 +1,13 @@
 """Manual page 002, the Pipeline API: every block does what the page says."""
 
 import itertools
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from manual_pages import Block, greedy_rows, ids_of, texts, write_jsonl, write_parquet
 
@@ -41,12 +44,17 @@ def test_the_page_has_the_blocks_that_are_tested(page: list[Block]) -> None:
 
 
 def test_overview(page: list[Block]) -> None:
-    # No tokenizer is named, so the data comes as tokens.
+    # No tokenizer is named, so the data comes as tokens, and its files say what they are.
+    known = [{"fingerprint": "llama", "id_limit": 32000, "eos_token_id": 2}]
     documents = [[10 + (i * j) % 500 for j in range(1 + (i * 31) % 400)] for i in range(400)]
-    write_parquet("data/a.parquet", [{"input_ids": document} for document in documents])
+    table = pa.Table.from_pylist([{"input_ids": document} for document in documents])
+    Path("data").mkdir()
+    pq.write_table(
+        table.replace_schema_metadata({"easydata.vocabulary": json.dumps(known)}), "data/a.parquet"
+    )
     batches: list[dict[str, np.ndarray]] = []
     page[0].run({"train_step": batches.append})
-    rows = greedy_rows(documents, eos=2, length=2048)
+    rows = greedy_rows(documents, eos=2, length=2048, pad=2)
     assert len(batches) == len(rows) // 8 > 2
     assert all(batch["input_ids"].shape == (8, 2048) for batch in batches)
     assert all(batch["input_ids"].dtype == np.int32 for batch in batches)
@@ -192,7 +200,7 @@ def test_sft_training_pipeline(page: list[Block], models: dict[str, Path]) -> No
         encoding.ids[:2048]
         for encoding in tokenizer.encode_batch(rendered, add_special_tokens=False)
     ]
-    rows = greedy_rows(documents, None, 2048)  # chats have their own ends
+    rows = greedy_rows(documents, None, 2048, pad=2)  # chats have their own ends
     assert len(batches) == len(rows) // 8 > 0
     remaining = sorted(rows)
     for row in sorted_rows(batches):
@@ -225,7 +233,7 @@ def test_pre_tokenization_pipeline(page: list[Block], models: dict[str, Path]) -
 
     write_jsonl("raw_data/a.jsonl", [{"text": text} for text in texts(50)])
     page[11].run({name: getattr(easydata, name) for name in easydata.__all__})
-    assert Path("tokenized_data/_metadata.json").exists()
+    assert Path("tokenized_data/.metadata.json").exists()
     file = pq.ParquetFile("tokenized_data/shard-00000.parquet")
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
     assert file.read()["input_ids"].to_pylist() == ids_of(models[LLAMA], texts(50))

@@ -53,7 +53,7 @@ def test_tokenize_and_save(page: list[Block], models: dict[str, Path]) -> None:
     write_jsonl("data/a.jsonl", [{"text": text} for text in documents])
     source = page[0].run({})["source"]
     assert [row["input_ids"] for row in source] == ids_of(models[LLAMA], documents)
-    metadata = json.loads(Path("tokenized_data/_metadata.json").read_text())
+    metadata = json.loads(Path("tokenized_data/.metadata.json").read_text())
     fingerprint = easydata.Tokenizer(LLAMA).fingerprint
     assert fingerprint in json.dumps(metadata)
 

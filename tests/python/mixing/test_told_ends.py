@@ -51,7 +51,7 @@ def test_saving_counts_what_was_read_of_each(tmp_path: Path, stop: str, unit: st
             "rows_in_pass": size,
             "rows_left": size - rest if rest else 0,
         }, name
-    assert json.loads((tmp_path / "out" / "_metadata.json").read_text())["mix_end"] == end
+    assert json.loads((tmp_path / "out" / ".metadata.json").read_text())["mix_end"] == end
 
 
 def test_rows_of_text_files_are_counted_where_they_were_read_whole(tmp_path: Path) -> None:

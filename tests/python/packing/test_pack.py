@@ -419,8 +419,8 @@ def test_a_closing_token_is_one_of_the_tokenizer(tmp_path: Path) -> None:  # C13
     for source in (tokens, MixedShardedSource({"a": tokens, "b": tokens})):
         with pytest.raises(ValueError, match=said):
             PackedShardedSource(source, 8, 257)
-        # Padding is: some put it behind the vocabulary, where the model has room.
-        assert PackedShardedSource(source, 8, 256, 257)
+        with pytest.raises(ValueError, match="pad_token_id: 257 is no id of the tokenizer"):
+            PackedShardedSource(source, 8, 256, 257)
     config = PipelineConfig(
         [DatasetConfig(str(path), tokenizer=tokenizer)],
         pack=PackStageConfig(enabled=True, seq_length=8, eos_token_id=257),

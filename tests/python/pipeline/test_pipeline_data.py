@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from data_folders import EOS
+from easydata.core.config import ConfigError
 from small_data import Rows, encode, jsonl, three, tokens
 
 import easydata
@@ -247,9 +247,7 @@ def test_a_schedule_counts_the_loaders_steps(folder: Path) -> None:
 # Packing
 
 
-def test_eos_is_the_tokenizers_where_it_is_not_set(
-    folder: Path, gpt2: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_eos_is_the_tokenizers_where_it_is_not_set(folder: Path, gpt2: str) -> None:
     jsonl("a.jsonl", [{"text": "one"}, {"text": "two"}])
     pack = PackStageConfig(seq_length=8, shuffle_packed=False)
 
@@ -259,13 +257,12 @@ def test_eos_is_the_tokenizers_where_it_is_not_set(
 
     one, two = encode(gpt2, "one", "two")
     found = packed(create_pipeline([{"data_files": "a.jsonl"}], gpt2).source().tokenize())
-    assert found == [*one, EOS, *two, EOS, *[0] * (6 - len(one) - len(two))]
-    # Tokens without a tokenizer: the manual's 2, and a warning.
+    # A tokenizer without a pad token pads with its EOS.
+    assert found == [*one, EOS, *two, EOS, *[EOS] * (6 - len(one) - len(two))]
+    # Tokens without a tokenizer: nobody knows their EOS.
     jsonl("b.jsonl", [{"input_ids": [7, 8]}, {"input_ids": [9]}])
-    with caplog.at_level(logging.WARNING, "easydata"):
-        found = packed(create_pipeline([{"data_files": "b.jsonl"}]).source())
-    assert found == [7, 8, 2, 9, 2, 0, 0, 0]
-    assert "pack.eos_token_id is not set" in caplog.text
+    with pytest.raises(ConfigError, match="eos_token_id: must be named"):
+        packed(create_pipeline([{"data_files": "b.jsonl"}]).source())
     pack.eos_token_id = 3
     found = packed(create_pipeline([{"data_files": "b.jsonl"}]).source())
     assert found == [7, 8, 3, 9, 3, 0, 0, 0]

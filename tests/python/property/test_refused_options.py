@@ -111,7 +111,7 @@ MIX: list[tuple[dict[str, Any], str]] = [
 PACK_TYPES: list[tuple[dict[str, Any], str]] = [
     ({"seq_length": "x"}, "^seq_length: must be a whole number, not 'x'$"),
     ({"seq_length": 2**40}, "^seq_length: must be from .* to 2147483647, not 1099511627776$"),
-    ({"eos_token_id": None}, "^eos_token_id: must be a whole number, not None$"),
+    ({"eos_token_id": 0.0}, r"^eos_token_id: must be a whole number, not 0\.0$"),
     ({"pad_token_id": 0.0}, r"^pad_token_id: must be a whole number, not 0\.0$"),
     ({"strategy": None}, "^strategy: must be a string, not None$"),
     ({"num_packers": "4"}, "^num_packers: must be a whole number, not '4'$"),

@@ -393,7 +393,7 @@ def test_interrupting_ends_soon_and_running_again_finishes(folder: Path, gpt2: s
     assert time.monotonic() - begin < 5, "soon, on a machine that is busy with other tests"
     assert "interrupted" in err
     assert "Traceback" not in err
-    assert not Path("out/_metadata.json").exists()
+    assert not Path("out/.metadata.json").exists()
     assert main(command) == 0
     assert len(list(easydata.ParquetShardedSource("out"))) == 80
 
@@ -405,7 +405,7 @@ def test_a_check_of_a_large_file_ends_soon(folder: Path) -> None:
     (shard,) = Path("out").glob("shard-*")
     size = 1 << 40  # a hole, which takes minutes to read
     os.truncate(shard, size)
-    metadata = Path("out/_metadata.json")
+    metadata = Path("out/.metadata.json")
     written = json.loads(metadata.read_text())
     (record,) = written["shards"]
     record["bytes"] = size

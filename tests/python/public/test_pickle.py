@@ -50,7 +50,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "mapped": lambda folder: lines(folder).map(upper),
     "shuffled": lambda folder: lines(folder).shuffle("rows", 3),
     "tokenized": tokenized,
-    "packed": lambda folder: PackedShardedSource(tokenized(folder), 16, 1),
+    "packed": lambda folder: PackedShardedSource(tokenized(folder), 16),
     "mixed": lambda folder: MixedShardedSource([lines(folder), lines(folder).map(upper)]),
 }
 
@@ -79,7 +79,7 @@ def test_tokenizers_configs_and_pipelines(again: Callable[[Any], Any], tmp_path:
 
 @pytest.mark.parametrize("again", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_loaders_say_what_to_send_instead(again: Callable[[Any], Any], tmp_path: Path) -> None:
-    with AsyncDataLoader(PackedShardedSource(tokenized(tmp_path), 16, 1), 2) as loader:
+    with AsyncDataLoader(PackedShardedSource(tokenized(tmp_path), 16), 2) as loader:
         batches = iter(loader)
         next(batches)  # busy
         for thing, name in ((loader, "a loader"), (batches, "an iterator of a loader")):
@@ -97,7 +97,7 @@ def _rest(source: Any, state: dict[str, Any]) -> str:
 
 
 def test_another_process_goes_on(tmp_path: Path) -> None:
-    source = PackedShardedSource(tokenized(tmp_path), 16, 1)
+    source = PackedShardedSource(tokenized(tmp_path), 16)
     with AsyncDataLoader(source, 2) as loader:
         batches = iter(loader)
         list(islice(batches, 4))

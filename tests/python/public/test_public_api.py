@@ -233,7 +233,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
         "source": REQUIRED,
         "seq_length": REQUIRED,
         "eos_token_id": ...,
-        "pad_token_id": 0,
+        "pad_token_id": ...,  # unset, which reads as 0
         "strategy": "greedy",
         "num_packers": 4,
         "include_segment_ids": True,

@@ -14,7 +14,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 def test_the_package_and_the_engine_have_it(tmp_path: Path) -> None:
     assert easydata.__version__ == VERSION
     easydata.save_dataset(easydata.wrap_hf_dataset([{"n": 1}]), tmp_path / "out")
-    metadata = json.loads((tmp_path / "out" / "_metadata.json").read_text())
+    metadata = json.loads((tmp_path / "out" / ".metadata.json").read_text())
     assert metadata["easydata_version"] == VERSION
 
 

@@ -30,7 +30,7 @@ def program() -> None:
     assert_type(easydata.save_dataset(easydata.JsonShardedSource("a.jsonl"), "out"), WriteStats)
     source = easydata.JsonShardedSource("a.jsonl")
     assert_type(easydata.PackedShardedSource(source, 8, 0).source, easydata.ShardedDataSource[Any])
-    easydata.PackedShardedSource(source, 8)  # type: ignore[call-arg]
+    easydata.PackedShardedSource(source, 8)
     easydata.PackedShardedSource(source, 8, 0, seq_len=8)  # type: ignore[call-arg]
     easydata.PackedShardedSource(source, 8, 0, strategy="best")  # type: ignore[arg-type]
     easydata.GreedyPacker("8", 0)  # type: ignore[arg-type]

@@ -77,7 +77,7 @@ class StoredOutput:
 
 
 def _plain(name: str, data: bytes) -> bytes:
-    if not name.endswith("_metadata.json"):
+    if not name.endswith(".metadata.json"):
         return data
     values = json.loads(data)
     return json.dumps({k: v for k, v in values.items() if k not in _OF_A_RUN}).encode()

@@ -8,9 +8,12 @@ import socket
 import subprocess
 import sys
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fault_proxy import FaultProxy
 from fault_server import FaultServer
@@ -69,6 +72,51 @@ def test_ranks_take_one_listing(seaweed: S3Store) -> None:
     assert len(set(found)) == 1
 
 
+def parquet(number: int) -> bytes:
+    """A file of Parquet; every fifth has a column more."""
+    columns = {"text": [f"row {number}.{i}" for i in range(8)]}
+    if number % 5 == 4:
+        columns["more"] = ["m"] * 8
+    out = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), out)
+    return out.getvalue().to_pybytes()
+
+
+def test_columns_of_files_are_looked_at_once_for_all_ranks() -> None:
+    files = {f"/{n:02}.parquet": parquet(n) for n in range(24)}
+    with FaultServer(files) as server:
+        address = server.url + "/{00..23}.parquet"
+
+        def rows(text: str) -> list[str]:
+            mine = pipeline(address)
+            mine.freeze(text)
+            first = next(iter(mine.source().build()))
+            assert first == {"text": "row 0.0", "more": None}
+            return list(first)
+
+        text = pipeline(address).freeze()
+        asked = len(server.asked("GET"))
+        assert {each.path for each in server.asked("GET")} == set(files)
+        for _ in range(8):
+            assert rows(text) == rows(text)
+        # Each of 16 reads the first file, and what is read ahead of it; none reads all footers.
+        more = [each.path for each in server.asked("GET")][asked:]
+        assert "/23.parquet" not in more
+        assert Counter(more)["/00.parquet"] >= 1
+
+
+def test_a_stage_that_names_its_columns_reads_no_footer_ahead() -> None:
+    files = {f"/{n:02}.parquet": parquet(n) for n in range(24)}
+    with FaultServer(files) as server:
+        address = server.url + "/{00..23}.parquet"
+        some = pipeline(address, columns=["text"])
+        some.freeze()
+        assert server.asked("GET") == []
+        with some.source().load().build() as batches:
+            next(iter(batches))
+        assert "/23.parquet" not in {each.path for each in server.asked("GET")}
+
+
 def test_a_frozen_listing_has_no_secrets_and_needs_the_addresses(files: Path) -> None:
     target = "/rows.jsonl?signature=hush"
     with FaultServer({target: files.joinpath("rows.jsonl").read_bytes()}) as server:
@@ -97,8 +145,12 @@ def test_a_state_of_another_listing_is_refused(tmp_path: Path) -> None:
 REFUSED = [
     ("nonsense", "no text that freeze"),
     (json.dumps({"version": 9, "datasets": {}}), "version 9"),
-    (json.dumps({"version": 1, "datasets": {}}), "no dataset 'rows'"),
-    (json.dumps({"version": 1, "datasets": {"rows": [["x"]]}}), "no listing that freeze"),
+    (json.dumps({"version": 2, "datasets": {}}), "no dataset 'rows'"),
+    (json.dumps({"version": 2, "datasets": {"rows": [["x"]]}}), "no text that freeze"),
+    (
+        json.dumps({"version": 2, "datasets": {"rows": {"files": [["x"]], "columns": []}}}),
+        "no listing that freeze",
+    ),
 ]
 
 

@@ -356,8 +356,10 @@ def test_an_object_that_is_exchanged_in_mid_run_is_one_error(
             proxy.rules = [Rule("cut", at=300_000, times=1, header="range")]
         options = {**gcs.options_at(proxy.url), **HASTY}
         source = create_source(DatasetConfig(f"gs://{bucket}/{name}", storage_options=options))
-        given, read = iter(source), list[Any]()
-        with pytest.raises(OSError, match=CHANGED) as raised:
+        given, read = iter(()), list[Any]()
+        # The first look at an Arrow file is at its columns.
+        with pytest.raises(OSError, match=CHANGED) as raised:  # noqa: PT012
+            given = iter(source)
             take_all(given, read)
         assert f"gs://{bucket}/{name}" in str(raised.value)
         assert all(f"tag {each}" in str(raised.value) for each in (old, *new))

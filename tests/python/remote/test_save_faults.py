@@ -169,9 +169,9 @@ def _check_no_halves(found: dict[str, bytes], old: dict[str, bytes], new: dict[s
         if ".easydata" in name:
             continue
         assert data in (old.get(name), new.get(name)), f"{name} is neither the old nor the new one"
-    metadata = found.get("_metadata.json")
+    metadata = found.get(".metadata.json")
     if metadata is not None:
-        whole = old if metadata == old.get("_metadata.json") else new
+        whole = old if metadata == old.get(".metadata.json") else new
         assert all(found.get(name) == data for name, data in whole.items())
 
 

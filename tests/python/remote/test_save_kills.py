@@ -257,7 +257,7 @@ def test_who_lost_the_lock_writes_nothing_more(output: StoredOutput) -> None:
             taking_over(), output.uri, "jsonl", 15_000, storage_options=output.options
         )
     assert json.loads(output.get(".easydata/lock"))["host"] == "elsewhere"
-    assert "_metadata.json" not in output.names()
+    assert ".metadata.json" not in output.names()
 
 
 class _Forgetful(FaultProxy):

@@ -145,11 +145,11 @@ def test_several_datasets_of_a_pipeline(output: StoredOutput, tmp_path: Path) ->
     assert all(key.encode() not in data for data in output.files().values())
     with pytest.raises(FileExistsError):
         run(format="jsonl")
-    output.store.delete(output.bucket, f"{output.prefix}/b/_metadata.json")
+    output.store.delete(output.bucket, f"{output.prefix}/b/.metadata.json")
     output.store.delete(output.bucket, f"{output.prefix}/b/shard-00000.jsonl")
-    before = output.get("a/_metadata.json")
+    before = output.get("a/.metadata.json")
     run(format="jsonl")
-    assert output.get("a/_metadata.json") == before, "what is finished is kept"
+    assert output.get("a/.metadata.json") == before, "what is finished is kept"
     assert sum("b/" in name for name in output.names()) == 2
 
 

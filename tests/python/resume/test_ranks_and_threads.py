@@ -75,7 +75,7 @@ class Corpus:
 
     def packed(self, source: Source, strategy: Any, **options: Any) -> Source:
         options = {"include_segment_ids": True, "pack_window": 70, "seed": 3, **options}
-        return PackedShardedSource(source, 32, 1, 0, strategy=strategy, **options)
+        return PackedShardedSource(source, 32, strategy=strategy, **options)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def scheduled_tokens(corpus: Corpus) -> tuple[Source, dict[str, Any]]:
         schedule_unit="steps",
         unit="tokens",
     )
-    packed = corpus.packed(mixed, "first_fit", shuffle=False)
+    packed = corpus.packed(mixed, "first_fit", shuffle=False, eos_token_id=1)
     return packed, {"shuffle_buffer_size": 170, "seed": 6, "batch_rampup": {3: 2, 9: 1}}
 
 

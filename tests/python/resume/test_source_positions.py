@@ -6,6 +6,7 @@ written (numbered_files.py).
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -224,7 +225,13 @@ def test_a_row_that_a_callable_refuses_is_named_by_its_number(kind: str, files: 
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    """The rows that were put aside; what is not UTF-8 of them is there as base64, too."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    rows = [json.loads(line) for line in lines]
+    for row in rows:
+        content = base64.b64decode(row.pop("content_base64", "")).decode(errors="replace")
+        assert content in ("", row["content"])
+    return rows
 
 
 @pytest.mark.parametrize("kind", some_in_turn(KINDS, 1))
@@ -383,9 +390,8 @@ def test_rows_left_out_are_exact_in_two_lanes(kind: str, files: Any, tmp_path: P
     else:
         assert sorted(rows) == sorted(3 * made.good)
         assert left_out == 3 * len(BAD)
-        # What is read ahead of the last step is put aside, too.
-        assert put_aside[: 3 * len(BAD)] == 3 * list(BAD)
-        assert len(put_aside) <= 4 * len(BAD)
+        # It is put aside once, in whichever epoch it comes by.
+        assert put_aside == list(BAD)
 
 
 @pytest.mark.parametrize("lanes", [1, 2])

@@ -185,7 +185,7 @@ def test_a_finished_output_of_other_names_is_another_job(tmp_path: Path) -> None
     jobs = set()
     for i, prefix in enumerate((None, "train", "test")):
         saved(source, tmp_path / str(i), shard_prefix=prefix, max_shard_rows=7)
-        metadata = json.loads((tmp_path / str(i) / "_metadata.json").read_text())
+        metadata = json.loads((tmp_path / str(i) / ".metadata.json").read_text())
         jobs.add(metadata["job"])
         assert metadata["config"].get("shard_prefix") == prefix
         assert metadata["config"]["max_shard_rows"] == 7

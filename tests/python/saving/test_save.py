@@ -119,6 +119,28 @@ def test_exact_number_of_shards(tmp_path: Path) -> None:
         assert pq.read_table(path).to_pylist() == expected.to_pylist()
 
 
+@pytest.mark.parametrize(("rows", "shards"), [(60, 100), (60, 7), (2000, 100), (3071, 3)])
+def test_few_rows_are_dealt_to_all_shards(tmp_path: Path, rows: int, shards: int) -> None:
+    source = parquet_source(tmp_path / "in", token_table(rows), 97)
+    stats = save_dataset(source, tmp_path / "out", num_shards=shards, num_threads=3)
+    counts = [pq.read_metadata(path).num_rows for path in stats.output_paths]
+    assert counts == [rows // shards + (i < rows % shards) for i in range(shards)]
+    assert read_shards(stats).to_pylist() == token_table(rows).to_pylist()
+    other = parquet_source(tmp_path / "in", token_table(rows), 1000)
+    again = save_dataset(other, tmp_path / "again", num_shards=shards, num_threads=1)
+    for path, same in zip(stats.output_paths, again.output_paths, strict=True):
+        assert Path(path).read_bytes() == Path(same).read_bytes()
+
+
+def test_few_records_are_dealt_whatever_their_groups(tmp_path: Path) -> None:
+    source = create_source(DatasetConfig([{"text": str(i)} for i in range(60)]))
+    stats = save_dataset(
+        source, tmp_path / "out", "array_record", num_shards=9, writer_options="group_size:16"
+    )
+    counts = [len(list(create_source(DatasetConfig(path)))) for path in stats.output_paths]
+    assert counts == [7] * 6 + [6] * 3
+
+
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
 def test_arrow(tmp_path: Path, compression: str | None) -> None:
     table = token_table()
@@ -171,7 +193,7 @@ def test_columns_are_those_of_all_rows_not_of_the_first(tmp_path: Path) -> None:
 
 def test_a_later_new_key_is_an_error_that_names_it(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"a": i} for i in range(1500)] + [{"a": 1, "late": 2}]
-    with pytest.raises(ValueError, match=r"row 1500.*'late'.*columns="):
+    with pytest.raises(ValueError, match=r"row 1500.*'late'.*column_types="):
         save_dataset(Rows(rows), tmp_path / "out")
     assert not (tmp_path / "out").exists()
     stats = save_dataset(Rows(rows), tmp_path / "out", columns={"a": "int32", "late": "float64"})
@@ -204,7 +226,7 @@ def test_metadata(tmp_path: Path) -> None:
     stats = save_dataset(
         parquet_source(tmp_path / "in", table), tmp_path / "out", "parquet", "80KB"
     )
-    metadata = json.loads((tmp_path / "out" / "_metadata.json").read_text())
+    metadata = json.loads((tmp_path / "out" / ".metadata.json").read_text())
     assert metadata["num_examples"] == table.num_rows
     assert metadata["num_tokens"] == len(table["input_ids"].combine_chunks().flatten())
     assert [shard["name"] for shard in metadata["shards"]] == [
@@ -212,7 +234,7 @@ def test_metadata(tmp_path: Path) -> None:
     ]
     assert sum(shard["rows"] for shard in metadata["shards"]) == table.num_rows
     assert sorted(os.listdir(tmp_path / "out")) == sorted(
-        ["_metadata.json", *(Path(path).name for path in stats.output_paths)]
+        [".metadata.json", *(Path(path).name for path in stats.output_paths)]
     )
 
 
@@ -223,7 +245,7 @@ def test_overwrite(tmp_path: Path) -> None:  # D26
         save_dataset(source, tmp_path / "out")
     writer = ParquetWriter(tmp_path / "out", overwrite=True)
     assert writer.write(source).num_shards == 1
-    assert sorted(os.listdir(tmp_path / "out")) == ["_metadata.json", "shard-00000.parquet"]
+    assert sorted(os.listdir(tmp_path / "out")) == [".metadata.json", "shard-00000.parquet"]
 
 
 def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
@@ -288,17 +310,17 @@ def test_killed_jobs_go_on_to_the_same_bytes(tmp_path: Path) -> None:
             job.kill()
             job.wait()
             killed += 1
-        if (tmp_path / "out" / "_metadata.json").exists():
+        if (tmp_path / "out" / ".metadata.json").exists():
             break
     assert killed > 0
     # Also where it was killed when all was written and only the working folder was still there.
-    if not (tmp_path / "out/_metadata.json").exists():
+    if not (tmp_path / "out/.metadata.json").exists():
         save_dataset(source, tmp_path / "out", max_shard_size="300KB")
     names = sorted(os.listdir(tmp_path / "whole"))
     assert sorted(os.listdir(tmp_path / "out")) == names
     assert len(names) == whole.num_shards + 1
     for name in names:
-        if name == "_metadata.json":  # says where and when
+        if name == ".metadata.json":  # says where and when
             continue
         left, right = tmp_path / "whole" / name, tmp_path / "out" / name
         assert left.read_bytes() == right.read_bytes(), name
@@ -357,7 +379,7 @@ def test_wrong_options_are_refused(tmp_path: Path) -> None:
 def test_empty_sources_give_metadata_alone(tmp_path: Path) -> None:
     stats = save_dataset(Rows([]), tmp_path / "out")
     assert stats == WriteStats(0, 0, 0, [])
-    assert os.listdir(tmp_path / "out") == ["_metadata.json"]
+    assert os.listdir(tmp_path / "out") == [".metadata.json"]
 
 
 def test_progress_is_told(tmp_path: Path) -> None:
@@ -430,6 +452,7 @@ def test_all_kinds_of_numbers_in_jsonl(tmp_path: Path) -> None:
     stats = save_dataset(parquet_source(tmp_path / "in", table), tmp_path / "out", "jsonl")
     (path,) = stats.output_paths
     rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    values = [v if v is None or math.isfinite(v) else None for v in values]  # JSON has no others
     assert repr([row["x"] for row in rows]) == repr(values)
     assert [row["n"] for row in rows] == whole
     assert repr([row["xs"] for row in rows]) == repr([[v, v] for v in values])

@@ -82,7 +82,7 @@ def check(tmp_path: Path, stride: int, *, overwrite: bool) -> None:
         for name, data in shards(folder / "out").items():
             if ".easydata" not in name:
                 assert data in (old.get(f"out/{name}"), whole.get(f"out/{name}")), (call, name)
-        finished = sorted(path.parent.name for path in folder.glob("out/*/_metadata.json"))
+        finished = sorted(path.parent.name for path in folder.glob("out/*/.metadata.json"))
         again = run(folder)
         if not overwrite and finished == ["a", "b"] and again.returncode == 1:
             assert "finished output" in again.stdout, call

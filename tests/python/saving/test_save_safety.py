@@ -74,7 +74,7 @@ def shards(folder: Path) -> dict[str, bytes]:
 
 
 def metadata(folder: Path) -> Json:
-    read: Json = json.loads((folder / "_metadata.json").read_text())
+    read: Json = json.loads((folder / ".metadata.json").read_text())
     return read
 
 
@@ -184,7 +184,7 @@ def test_overwriting_deletes_what_the_metadata_names(tmp_path: Path) -> None:  #
     out = tmp_path / "out"
     assert save_dataset(rows_that_stop(3000), out, max_shard_size="5KB").num_shards > 2
     stats = save_dataset(rows_that_stop(10), out, "jsonl", overwrite=True)
-    assert sorted(os.listdir(out)) == ["_metadata.json", "shard-00000.jsonl"]
+    assert sorted(os.listdir(out)) == [".metadata.json", "shard-00000.jsonl"]
     assert stats.num_examples == 10
 
 
@@ -223,10 +223,10 @@ def test_metadata_that_names_files_elsewhere_is_refused(tmp_path: Path, name: st
     values = metadata(out)
     shard = {**values["shards"][0], "name": name.replace("/ABSOLUTE", str(tmp_path / "precious"))}
     values["shards"].append(shard)
-    (out / "_metadata.json").write_text(json.dumps(values))
+    (out / ".metadata.json").write_text(json.dumps(values))
     before = contents(tmp_path)
     for overwrite in (False, True):
-        with pytest.raises(ValueError, match=r"_metadata.json is damaged: shards\[1\]|link|folder"):
+        with pytest.raises(ValueError, match=r".metadata.json is damaged: shards\[1\]|link|folder"):
             save_dataset(rows_that_stop(10), out, overwrite=overwrite)
     assert contents(tmp_path) == before
 
@@ -253,8 +253,16 @@ def test_metadata_tells_where_the_rows_came_from(tmp_path: Path) -> None:  # C3,
     assert said["num_examples"] == 7
     assert said["num_tokens"] == 17
     assert said["dropped"] == {"missing": 3}
+    nothing = dict.fromkeys(("eos_token_id", "bos_token_id", "pad_token_id"))
     assert said["tokenizers"] == [
-        {"fingerprint": easydata.Tokenizer(tokenizer).fingerprint, "path": tokenizer, "id_limit": 3}
+        {
+            "fingerprint": easydata.Tokenizer(tokenizer).fingerprint,
+            "name": "words",
+            "path": tokenizer,
+            "id_limit": 3,
+            "added": [],
+            **nothing,
+        }
     ]
     assert said["config"]["datasets"][0]["data_files"] == data
     assert said["config"]["save"]["output_dir"] == str(tmp_path / "out")
@@ -553,7 +561,7 @@ def test_finished_datasets_of_the_same_plan_are_kept(  # A12
     with pytest.raises(StopError):
         two_datasets(tmp_path, stop_at, overwrite=overwrite).save()
     first = contents(tmp_path / "out" / "a")
-    assert "_metadata.json" in first
+    assert ".metadata.json" in first
     with caplog.at_level(logging.INFO, "easydata"):
         written = two_datasets(tmp_path, overwrite=overwrite).save().build()
     assert contents(tmp_path / "out" / "a") == first, "its metadata is of the first run"

@@ -84,7 +84,7 @@ def test_missing_cut_and_foreign_files_are_found(output: Path) -> None:
 
 
 def edit(output: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    path = output / "_metadata.json"
+    path = output / ".metadata.json"
     values = json.loads(path.read_text())
     change(values)
     path.write_text(json.dumps(values))
@@ -104,7 +104,7 @@ def test_what_the_metadata_says_is_compared(
     output: Path, change: Callable[[dict[str, Any]], object], said: str
 ) -> None:
     edit(output, change)
-    free = "__row__" in json.loads((output / "_metadata.json").read_text())["columns"]
+    free = "__row__" in json.loads((output / ".metadata.json").read_text())["columns"]
     if free and "tokens" in said:
         assert verify(output).ok  # rows of any form: their tokens are not counted
     else:
@@ -114,13 +114,13 @@ def test_what_the_metadata_says_is_compared(
 @pytest.mark.parametrize("name", ["../rows.jsonl", "/etc/passwd", "sub/a.parquet", "..", ""])
 def test_names_that_lead_elsewhere_are_refused(output: Path, name: str) -> None:
     edit(output, lambda values: values["shards"][0].update(name=name))
-    (file,) = [f for f in verify(output).damaged if f.path.endswith("_metadata.json")]
+    (file,) = [f for f in verify(output).damaged if f.path.endswith(".metadata.json")]
     assert "shards" in file.problem or "name" in file.problem
     assert not any("rows.jsonl" in f.path or "passwd" in f.path for f in verify(output).files)
 
 
 def test_unfinished_output_is_no_whole_one(output: Path) -> None:
-    (output / "_metadata.json").unlink()
+    (output / ".metadata.json").unlink()
     (output / ".easydata").mkdir()
     (file,) = verify(output).damaged
     assert file.path == str(output / ".easydata")
@@ -159,7 +159,7 @@ def test_metadata_tells_where_the_vocabulary_ends(data: Path, tmp_path: Path, ho
         == 0
     )
     out = tmp_path / "out"
-    values = json.loads((out / "_metadata.json").read_text())
+    values = json.loads((out / ".metadata.json").read_text())
     assert [each["id_limit"] for each in values["tokenizers"]] == [known.id_limit]
     assert verify(out).ok
     assert verify(out, tokenizer=tokenizer).ok

@@ -77,7 +77,7 @@ datasets = [
     for file in files
 ]
 pipeline = create_pipeline(datasets, default_tokenizer=tokenizer)
-pack = PackStageConfig(seq_length=16, eos_token_id=1)
+pack = PackStageConfig(seq_length=16)
 data = pipeline.source().tokenize().mix().pack(pack).load(LoadStageConfig(batch_size=2)).build()
 next(iter(data))
 print(json.dumps(opened))

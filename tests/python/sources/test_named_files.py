@@ -1,5 +1,6 @@
 """What a path, a pattern or a folder stands for: training data alone, each file once."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -120,3 +121,33 @@ def test_outputs_go_to_addresses_of_files(folder: Path) -> None:
     )
     Pipeline(config).source().save().build()
     assert texts("other") == ["a"]
+
+
+def test_names_that_are_not_utf8_are_refused_with_a_sentence(folder: Path) -> None:
+    """Found in a folder, named in each way, written to: never Python's own TypeError."""
+    name = os.fsdecode(b"caf\xe9.jsonl")
+    write(name)
+    write(os.fsdecode(b"d\xe9/a.jsonl"))
+    says = r"the name of .*\\xe9.* is not UTF-8, and files are known by names that are; rename it"
+    for data_files in (".", "*.jsonl", "**"):
+        with pytest.raises(OSError, match=says) as error:
+            create_source(DatasetConfig(data_files))
+        assert error.value.errno == errno.EILSEQ
+    for named in (name, Path(name), os.fsdecode(b"d\xe9")):
+        with pytest.raises(
+            ValueError, match=r"data_files is not UTF-8: b'.*\\xe9.*; rename a file"
+        ):
+            create_source(DatasetConfig(named))
+        for take in (
+            easydata.JsonShardedSource,
+            easydata.expand_data_files,
+            easydata.ArrayRecordDataSource,
+            easydata.Tokenizer,
+            lambda path: easydata.save_dataset(easydata.JsonShardedSource("a.jsonl"), path),
+            lambda path: easydata.JsonShardedSource(
+                "a.jsonl", on_error="quarantine", quarantine_path=path
+            ),
+        ):
+            write("a.jsonl")
+            with pytest.raises(OSError, match=says):
+                take(named)  # type: ignore[operator]

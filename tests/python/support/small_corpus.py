@@ -57,7 +57,6 @@ def packed_loader(
             "pack": {
                 "enabled": True,
                 "seq_length": SEQ_LENGTH,
-                "eos_token_id": 0,
                 "shuffle_packed": True,
                 "shuffle_buffer_factor": 1,
             },

@@ -346,4 +346,4 @@ def test_fixed_shapes_cannot_be_packed(tmp_path: Any) -> None:
     with pytest.raises(ValueError, match=r"fixed shapes cannot be packed.*fixed_shapes=False"):
         next(iter(easydata.PackedShardedSource(padded, 32, 0)))
     ragged = source.transform(SFTPreprocessTransform(tokenizer(), 16, fixed_shapes=False))
-    assert len(next(iter(easydata.PackedShardedSource(ragged, 32, 0)))["input_ids"]) == 32
+    assert len(next(iter(easydata.PackedShardedSource(ragged, 32)))["input_ids"]) == 32

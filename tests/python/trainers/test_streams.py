@@ -206,7 +206,7 @@ def test_packed_rows_as_trl_wants_them(tmp_path: Path) -> None:
     transform = SFTPreprocessTransform(tokenizer(), None, layout="trl")
     source = source_of(tmp_path / "rows.jsonl", rows).transform(transform)
     packed = packed_rows(
-        source, 96, 0, strategy="best_fit", shuffle=False, seq_lengths=True, ignore_first_label=True
+        source, 96, strategy="best_fit", shuffle=False, seq_lengths=True, ignore_first_label=True
     )
     assert len(packed) > 10
     for row in packed:

@@ -168,7 +168,7 @@ def test_states_are_those_of_streams_of_tokens(tmp_path: Path) -> None:
 def test_rows_of_tokens_are_packed_though_shapes_are_fixed(tmp_path: Path) -> None:
     """Where a schema tells that nothing else comes, nothing is filled up."""
     typed = source_of("parquet", GIVEN, tmp_path, transform=sft())
-    packed = easydata.PackedShardedSource(typed, 12, 0, shuffle=False)
+    packed = easydata.PackedShardedSource(typed, 12, shuffle=False)
     row = next(iter(packed))
     assert row["labels"].tolist()[1:] == LONG["labels"][1:12]
     mixed = source_of("parquet", [CHAT, *GIVEN], tmp_path, transform=sft(64))

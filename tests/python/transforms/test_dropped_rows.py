@@ -80,7 +80,7 @@ def test_what_is_written_names_them(data: Path, tmp_path: Path) -> None:
     stats = easydata.Pipeline.from_config(config).source().tokenize().save().build()["d"]
     assert stats.dropped == {"missing": len(BAD)}
     assert stats.dropped_at == {"missing": first(data, BAD)}
-    metadata = json.loads((tmp_path / "out" / "_metadata.json").read_text())
+    metadata = json.loads((tmp_path / "out" / ".metadata.json").read_text())
     assert metadata["dropped_at"] == stats.dropped_at
 
 

@@ -9,6 +9,7 @@ from easydata.lazy_names import lazy_names
 if TYPE_CHECKING:
     from easydata.transforms.fields import (
         AddField,
+        CastFields,
         CombineFields,
         DropFields,
         ExtractField,
@@ -20,6 +21,7 @@ else:
         __name__,
         {
             "AddField": "easydata.transforms.fields",
+            "CastFields": "easydata.transforms.fields",
             "CombineFields": "easydata.transforms.fields",
             "DropFields": "easydata.transforms.fields",
             "ExtractField": "easydata.transforms.fields",
@@ -30,6 +32,7 @@ else:
 
 __all__ = [
     "AddField",
+    "CastFields",
     "CombineFields",
     "DropFields",
     "ExtractField",

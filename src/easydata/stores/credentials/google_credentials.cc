@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/base/base64.h"
 #include "easydata/exec/environment.h"
 #include "easydata/files/settings_file.h"
 #include "easydata/http/answer_text.h"
-#include "easydata/http/base64.h"
 #include "easydata/http/url.h"
 #include "easydata/json/bounded_json.h"
 #include "easydata/stores/credentials/credential_request.h"
@@ -99,15 +99,14 @@ Result<MaybeCredentials> FromServiceAccount(const nlohmann::json& json, const st
       {"aud", url},
       {"iat", std::chrono::system_clock::to_time_t(now)},
       {"exp", std::chrono::system_clock::to_time_t(now + kAssertionHolds)}};
-  const std::string signed_part =
-      http::Base64Url(header.dump()) + "." + http::Base64Url(claims.dump());
+  const std::string signed_part = Base64Url(header.dump()) + "." + Base64Url(claims.dump());
   const auto signature = SignByRsa(key, signed_part);
   if (!signature.ok()) {
     return CredentialError("the Google credentials in " + path +
                            " are of no use: " + signature.status().message());
   }
   const std::string form = "grant_type=" + http::PercentEncode(kGrant, /*keeps_slash=*/false) +
-                           "&assertion=" + signed_part + "." + http::Base64Url(*signature);
+                           "&assertion=" + signed_part + "." + Base64Url(*signature);
   return AskForToken(url, form, path, options);
 }
 

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "easydata/base/base64.h"
 #include "easydata/files/file_system.h"
-#include "easydata/http/base64.h"
 #include "easydata/http/scripted_server_for_tests.h"
 #include "easydata/stores/credentials/google_credentials.h"
 #include "easydata/stores/credentials/published_rsa_key_for_tests.h"
@@ -108,15 +108,15 @@ TEST(GoogleCredentialsTest, SignsForServiceAccounts) {
       "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";
   ASSERT_THAT(body, testing::StartsWith(begin));
   const std::string assertion = body.substr(begin.size());
-  const std::string header = http::Base64Url(R"({"alg":"RS256","kid":"17","typ":"JWT"})");
+  const std::string header = Base64Url(R"({"alg":"RS256","kid":"17","typ":"JWT"})");
   EXPECT_THAT(assertion, testing::StartsWith(header + "."));
   const size_t dot = assertion.rfind('.');
   EXPECT_EQ(assertion.substr(dot + 1),
-            http::Base64Url(*SignByRsa(PublishedRsaKey(), assertion.substr(0, dot))));
+            Base64Url(*SignByRsa(PublishedRsaKey(), assertion.substr(0, dot))));
   // Claims begin by the address that is asked: names are sorted.
   const std::string claims = assertion.substr(header.size() + 1, dot - header.size() - 1);
   const std::string expected =
-      http::Base64Url("{\"aud\":\"" + server.origin() + "/token\",\"exp\":").substr(0, 40);
+      Base64Url("{\"aud\":\"" + server.origin() + "/token\",\"exp\":").substr(0, 40);
   EXPECT_THAT(claims, testing::StartsWith(expected));
   EXPECT_THAT(claims.size(), testing::Gt(200u));
 }

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "easydata/http/base64.h"
+#include "easydata/base/base64.h"
 #include "easydata/stores/credentials/published_rsa_key_for_tests.h"
 
 namespace easydata::credentials {
@@ -14,12 +14,12 @@ using ::testing::Not;
 
 // https://www.rfc-editor.org/rfc/rfc4648, 10
 TEST(Base64UrlTest, GivesTheValuesOfTheStandard) {
-  EXPECT_EQ(http::Base64Url(""), "");
-  EXPECT_EQ(http::Base64Url("f"), "Zg");
-  EXPECT_EQ(http::Base64Url("fo"), "Zm8");
-  EXPECT_EQ(http::Base64Url("foo"), "Zm9v");
-  EXPECT_EQ(http::Base64Url("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(http::Base64Url("\xfb\xff\xfe"), "-__-");
+  EXPECT_EQ(Base64Url(""), "");
+  EXPECT_EQ(Base64Url("f"), "Zg");
+  EXPECT_EQ(Base64Url("fo"), "Zm8");
+  EXPECT_EQ(Base64Url("foo"), "Zm9v");
+  EXPECT_EQ(Base64Url("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(Base64Url("\xfb\xff\xfe"), "-__-");
 }
 
 // https://www.rfc-editor.org/rfc/rfc7515, A.2.1
@@ -29,7 +29,7 @@ TEST(RsaSignatureTest, GivesTheSignatureOfTheStandard) {
       "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leG"
       "FtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ");
   ASSERT_TRUE(signature.ok()) << signature.status();
-  EXPECT_EQ(http::Base64Url(*signature),
+  EXPECT_EQ(Base64Url(*signature),
             "cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O"
             "8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARN"
             "PvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ"

@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "easydata/base/base64.h"
 #include "easydata/base/hash.h"
 #include "easydata/files/brace_pattern.h"
-#include "easydata/http/base64.h"
 #include "easydata/http/server_error.h"
 #include "easydata/http/url.h"
 
@@ -79,7 +79,7 @@ Status WebStore::Authorize(http::HttpRequest* request) const {
   }
   if (!request->userinfo.empty()) {
     request->headers.push_back("Authorization: Basic " +
-                               http::Base64(http::PercentDecode(request->userinfo)));
+                               Base64(http::PercentDecode(request->userinfo)));
   }
   return Status::OK();
 }

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace easydata::http {
+namespace easydata {
 
 /// Base64 with padding (RFC 4648, 4).
 std::string Base64(std::string_view bytes);
@@ -11,4 +11,4 @@ std::string Base64(std::string_view bytes);
 /// Base64 for URLs, without padding (RFC 4648, 5): what JSON web tokens are written in.
 std::string Base64Url(std::string_view bytes);
 
-}  // namespace easydata::http
+}  // namespace easydata

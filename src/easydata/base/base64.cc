@@ -1,8 +1,8 @@
-#include "easydata/http/base64.h"
+#include "easydata/base/base64.h"
 
 #include <cstdint>
 
-namespace easydata::http {
+namespace easydata {
 namespace {
 
 constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -30,4 +30,4 @@ std::string Base64(std::string_view bytes) {
 
 std::string Base64Url(std::string_view bytes) { return Unpadded(bytes, kUrlDigits); }
 
-}  // namespace easydata::http
+}  // namespace easydata

@@ -1,0 +1,62 @@
+"""Sources of tokens that a config names the tokenizer of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from easydata import _native
+from easydata.sources.sharded_source import ShardedDataSource, ShardInfo, WrapperSource
+from easydata.tokenizers.tokenizer import Tokenizer
+from easydata.transforms.base import Example
+
+
+class OfTokenizerSource(WrapperSource[Example]):
+    """The rows of a source, whose tokens are of a tokenizer where nobody knows of another one.
+
+    Args:
+        source: Where the rows come from.
+        tokenizer: The tokenizer that made the tokens.
+        name: What the rows are called, where their files say that it was another one.
+    """
+
+    _shuffles_inputs = True
+
+    def __init__(self, source: ShardedDataSource[Any], tokenizer: Tokenizer, name: str) -> None:
+        self._inputs = (source,)
+        self._tokenizer, self._name = tokenizer, name
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """Names of the shards, those of the source below."""
+        return self._source.shard_names
+
+    def num_shards(self) -> int:
+        """Number of shards."""
+        return self._source.num_shards()
+
+    def open_shard(self, shard_name: str) -> Iterator[Example]:
+        """The rows of a shard, in order."""
+        return self._source.open_shard(shard_name)
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
+        """The rows of a shard from row `row` on."""
+        return self._source.open_shard_at_row(shard_name, row)
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """What is known of a shard."""
+        return self._source.get_shard_info(shard_name)
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def __repr__(self) -> str:
+        return f"OfTokenizerSource({self._source!r}, {self._tokenizer!r})"
+
+    def _row_source(self) -> ShardedDataSource[Any]:
+        return self._source
+
+    def _make_plan(self) -> _native.Plan:
+        return _native.rows_of_vocabulary(
+            self._source._plan, self._tokenizer._vocabulary, self._name
+        )
