@@ -166,7 +166,6 @@ config::FieldList DatasetConfig::Fields() {
           "bytes, or \"2GB\" (of 1024 MB), as `zstd --long=31` makes it; unset: 128MB. More than "
           "that needs the system's libzstd."}
           .ActsAt({"source.csv", "source.text", "source.json", "source.arrow"})
-          .ForCompatibility("it is a bound, and the rows are the same with another one")
           .AtLeast(1),
       errors[0],
       errors[1].ActsAt({"source.files"}),

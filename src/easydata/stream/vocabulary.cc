@@ -253,8 +253,7 @@ config::FieldList VocabularyOptions::Fields() {
       "allow_vocabularies", &O::allow_vocabularies,
       "Let tokens that were made before be of another tokenizer than the others, though an id then "
       "means several tokens in one stream; else they are an error. Tokenizers that datasets name "
-      "may differ: a warning says so."}
-              .ForCompatibility("it allows what would be an error, and changes no row")};
+      "may differ: a warning says so."}};
 }
 
 NoticeFunction ToldOnce(NoticeFunction notice) {

@@ -41,6 +41,8 @@ CHAT = [{"role": "user", "content": "ask"}, {"role": "assistant", "content": "sa
 RUNNERS = {"loader", "writer", "writer.own", "pipeline"}
 # What acts on rows that are not among ours, or by itself on none.
 ON_OTHER_ROWS = {"seed", "name", "columns", "type", "identity", "on_missing", "view", "truncation"}
+# Of files that zstd has compressed, and of tokens that are stored.
+ON_OTHER_ROWS |= {"zstd_max_window", "allow_vocabularies"}
 
 
 def upper(row: dict[str, Any]) -> dict[str, Any]:
