@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from easydata.cli import main
 
 import easydata
 from easydata import DatasetConfig, create_source
@@ -137,6 +138,45 @@ def loaded(source: Any) -> Rows | None:
             raise
 
 
+def converted(paths: list[str], folder: Path) -> Rows:
+    """What the command `convert` writes of files."""
+    assert main(["convert", *paths, "--output-dir", str(folder)]) == 0
+    return [row for path in sorted(folder.glob("*.parquet")) for row in read(path)]
+
+
+def read(path: Path) -> Rows:
+    """The rows of a Parquet file."""
+    rows: Rows = pq.read_table(path).to_pylist()
+    return rows
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+@pytest.mark.parametrize("seed", range(4))
+def test_packing_has_the_tokens_of_all_files(kind: str, seed: int, tmp_path: Path) -> None:
+    """Files whose other columns differ, of which the first has no labels."""
+    rng = random.Random(f"pack {kind} {seed}")
+    paths, documents = [], []
+    for n in range(rng.randrange(2, 5)):
+        mine = [[rng.randrange(2, 99) for _ in range(rng.randrange(1, 9))] for _ in range(3)]
+        columns: dict[str, Any] = {"input_ids": pa.array(mine, pa.list_(pa.int32()))}
+        family = rng.choice(list(FAMILIES))
+        if n > 0:
+            columns[f"c{n % 2}"] = column("text", pa.string(), 3, rng)
+            columns[f"d{n}"] = column(family, FAMILIES[family][0][0], 3, rng)
+        write(tmp_path / f"{n}.{kind}", pa.table(columns))
+        paths.append(str(tmp_path / f"{n}.{kind}"))
+        documents += mine
+    source = create_source(DatasetConfig(paths))
+    packed = easydata.PackedShardedSource(source, 16, eos_token_id=1, shuffle=False)
+    tokens = [
+        token
+        for row in packed
+        for token, is_used in zip(row["input_ids"], row["attention_mask"], strict=True)
+        if is_used
+    ]
+    assert tokens == [token for document in documents for token in (*document, 1)]
+
+
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "csv"])
 @pytest.mark.parametrize("seed", range(12))
 def test_no_verb_loses_a_column(kind: str, seed: int, tmp_path: Path) -> None:
@@ -152,6 +192,7 @@ def test_no_verb_loses_a_column(kind: str, seed: int, tmp_path: Path) -> None:
     assert saved(source, tmp_path / "out") == rows
     assert saved(source, tmp_path / "lines", "jsonl") == rows
     assert saved(source.map(identity), tmp_path / "mapped") == rows
+    assert converted(paths, tmp_path / "converted") == rows
     batches = loaded(source)
     if batches is not None:
         assert [row["n"] for row in batches] == [row["n"] for row in rows]

@@ -23,7 +23,7 @@ transformers = pytest.importorskip("transformers", reason="pip install 'easydata
 OWN = ["byte-level", "metaspace", "split", "splits", "unigram", "whole-text", "word-piece"]
 REAL = [
     pytest.param(name, marks=needs_shared)
-    for name in ("llama2", "llama3.1", "qwen2.5", "gemma", "t5-small", "gpt2")
+    for name in ("llama2", "llama3.1", "qwen2.5", "t5-small", "gpt2")
 ]
 
 
