@@ -190,14 +190,15 @@ class BatchIterator {
 
 /// Equal schemas that follow each other once, as Arrow IPC, with their number.
 std::vector<std::pair<nb::bytes, int64_t>> ColumnsOfFiles(const PySource& self) {
-  std::vector<std::shared_ptr<arrow::Schema>> columns;
+  Result<std::vector<std::shared_ptr<arrow::Schema>>> columns =
+      std::vector<std::shared_ptr<arrow::Schema>>();
   {
     WithoutGil released(nb::find(self));
     columns = self.source->ColumnsOfAll();
   }
   std::vector<std::pair<nb::bytes, int64_t>> out;
   const arrow::Schema* last = nullptr;
-  for (const auto& schema : columns) {
+  for (const auto& schema : Unwrap(std::move(columns))) {
     if (!out.empty() && schema.get() == last) {
       ++out.back().second;
       continue;

@@ -178,6 +178,7 @@ class ArrowSource : public FileSource {
   }
 
   bool has_file_columns() const override { return true; }
+  bool casts_columns() const override { return true; }
 
   bool has_unchecked_text() const override { return true; }
 

@@ -377,6 +377,7 @@ class ParquetSource : public FileSource {
   }
 
   bool has_file_columns() const override { return true; }
+  bool casts_columns() const override { return true; }
 
   Result<std::string> VocabularyText(size_t shard) const override {
     if (auto known = vocabularies_.Get(shard); known.has_value()) return *std::move(known);

@@ -15,6 +15,7 @@
 
 #include "easydata/base/escaped_text.h"
 #include "easydata/json/json_column.h"
+#include "easydata/stream/common_type.h"
 
 namespace easydata::source {
 namespace {
@@ -199,7 +200,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> WithPartitions(
     }
     ARROW_ASSIGN_OR_RAISE(auto column,
                           arrow::MakeArrayFromScalar(*found->values[shard], rows->num_rows()));
-    columns.push_back(std::move(column));
+    ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), CastValues(column, field->type()));
   }
   return arrow::RecordBatch::Make(schema, rows->num_rows(), std::move(columns));
 }
@@ -246,6 +247,7 @@ class PartitionedSource : public Source {
   std::shared_ptr<const files::FileSystems> storage() const override { return files_->storage(); }
   bool has_unchecked_text() const override { return files_->has_unchecked_text(); }
   bool has_file_columns() const override { return files_->has_file_columns(); }
+  bool casts_columns() const override { return files_->casts_columns(); }
   bool takes_rows() const override { return files_->takes_rows(); }
 
   Result<std::shared_ptr<arrow::Schema>> Schema(const Columns& columns,

@@ -46,17 +46,18 @@ class Union {
     for (const ColumnRequest& column : *columns) chosen_.push_back(column.name);
   }
 
-  Status Add(const arrow::Schema& schema, const std::string& shard) {
-    ++num_shards_;
+  /// Adds the columns of `shard`, and of as many shards as have the same ones.
+  Status Add(const arrow::Schema& schema, const std::string& shard, size_t num_shards) {
+    num_shards_ += num_shards;
     for (const auto& field : schema.fields()) {
       if (is_chosen_ && std::ranges::find(chosen_, field->name()) == chosen_.end()) continue;
       const auto [found, is_new] = index_.emplace(field->name(), columns_.size());
       if (is_new) {
-        columns_.push_back({field, shard, 1});
+        columns_.push_back({field, shard, num_shards});
         continue;
       }
       Column& known = columns_[found->second];
-      ++known.num_shards;
+      known.num_shards += num_shards;
       auto type = CommonType(known.field->type(), field->type());
       if (type == nullptr) {
         return Status::TypeError("column \"", EscapedText(field->name()), "\" is of type ",
@@ -161,18 +162,18 @@ Result<SchemaPtr> ShardColumns::OfShard(const Source& source, size_t shard) {
   return schema;
 }
 
-std::vector<SchemaPtr> ShardColumns::OfAll(const Source& source, size_t last) {
+Result<std::vector<SchemaPtr>> ShardColumns::OfAll(const Source& source, size_t last) {
   std::vector<SchemaPtr> out(source.shard_names().size());
   const auto look = [&](size_t shard) {
     auto schema = OfShard(source, shard);
     if (schema.ok()) out[shard] = std::move(*schema);
     return schema.status().IsCancelled() ? schema.status() : Status::OK();
   };
-  const Status status = exec::ParallelFor(out.size(), kReadAtOnce, [&](size_t shard) {
+  ARROW_RETURN_NOT_OK(exec::ParallelFor(out.size(), kReadAtOnce, [&](size_t shard) {
     return shard == last ? Status::OK() : look(shard);
-  });
+  }));
   // It stays open for the pass that comes.
-  if (status.ok() && last < out.size()) static_cast<void>(look(last));
+  if (last < out.size()) ARROW_RETURN_NOT_OK(look(last));
   return out;
 }
 
@@ -183,14 +184,15 @@ void ShardColumns::Remember(std::vector<SchemaPtr> columns) {
 
 Result<SchemaPtr> ShardColumns::Of(const Source& source, const Columns& columns,
                                    const ColumnTypes& types, const std::vector<size_t>& shards) {
-  const auto typed = [&](const arrow::Schema& schema) {
-    return types.Apply(schema, /*adds=*/false);
+  const bool has_types = source.casts_columns() && !types.empty();
+  const auto typed = [&](const SchemaPtr& schema) -> Result<SchemaPtr> {
+    return has_types ? types.Apply(*schema, /*adds=*/false) : schema;
   };
   const std::vector<std::string>& names = source.shard_names();
   auto of_first = source.Schema(columns, shards.front());
   if (!of_first.ok() && !of_first.status().IsKeyError()) return of_first;
   if (of_first.ok()) {
-    ARROW_ASSIGN_OR_RAISE(of_first, typed(**of_first));
+    ARROW_ASSIGN_OR_RAISE(of_first, typed(*of_first));
   }
   if (source.shard_names().size() == 1) return of_first;
   if (columns.has_value() && of_first.ok() && !MayGrow(**of_first)) return of_first;
@@ -201,12 +203,14 @@ Result<SchemaPtr> ShardColumns::Of(const Source& source, const Columns& columns,
       return of_first;
     }
   }
-  const std::vector<SchemaPtr> all = OfAll(source, shards.front());
+  ARROW_ASSIGN_OR_RAISE(const std::vector<SchemaPtr> all, OfAll(source, shards.front()));
   Union joined(columns);
-  for (size_t shard = 0; shard < all.size(); ++shard) {
-    if (all[shard] == nullptr) continue;
-    ARROW_ASSIGN_OR_RAISE(const SchemaPtr schema, typed(*all[shard]));
-    ARROW_RETURN_NOT_OK(joined.Add(*schema, names[shard]));
+  // Files that follow each other mostly have the same columns.
+  for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    while (end < all.size() && all[end] == all[begin]) ++end;
+    if (all[begin] == nullptr) continue;
+    ARROW_ASSIGN_OR_RAISE(const SchemaPtr schema, typed(all[begin]));
+    ARROW_RETURN_NOT_OK(joined.Add(*schema, names[begin], end - begin));
   }
   SchemaPtr out = joined.Finish();
   for (const ColumnRequest& column : columns.value_or(std::vector<ColumnRequest>())) {

@@ -31,8 +31,8 @@ class ShardColumns {
   /// column, or has nothing but nulls or fields of structs in it, of which others may have more.
   /// Text and tokens that it lacks are a KeyError at once.
   ///
-  /// TypeError where two shards have types of a column that have none in common, and `types` has
-  /// none for it: it names both.
+  /// TypeError where two shards have types of a column that have none in common, and `types` (which
+  /// count where reading casts) has none for it: it names both.
   Result<std::shared_ptr<arrow::Schema>> Of(const Source& source, const Columns& columns,
                                             const ColumnTypes& types,
                                             const std::vector<size_t>& shards);
@@ -41,7 +41,8 @@ class ShardColumns {
   Result<std::shared_ptr<arrow::Schema>> OfShard(const Source& source, size_t shard);
 
   /// The columns of all shards, of which one is looked at last; null for one that cannot be read.
-  std::vector<std::shared_ptr<arrow::Schema>> OfAll(const Source& source, size_t last = 0);
+  /// An error where the look was ended.
+  Result<std::vector<std::shared_ptr<arrow::Schema>>> OfAll(const Source& source, size_t last = 0);
   /// Spares the look at them: another process of the job has found them.
   void Remember(std::vector<std::shared_ptr<arrow::Schema>> columns);
 

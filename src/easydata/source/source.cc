@@ -92,12 +92,12 @@ Result<std::shared_ptr<arrow::Schema>> Source::ColumnsOfShards(const Columns& co
   const auto first = Schema(columns, shards.front());
   // Others may have a column that it lacks.
   if (first.status().IsKeyError()) return shard_columns_.Of(*this, columns, types, shards);
-  ARROW_RETURN_NOT_OK(first.status());
+  if (!first.ok() || !casts_columns()) return first;
   return types.Apply(**first, /*adds=*/false);
 }
 
-std::vector<std::shared_ptr<arrow::Schema>> Source::ColumnsOfAll() const {
-  if (!has_file_columns()) return {};
+Result<std::vector<std::shared_ptr<arrow::Schema>>> Source::ColumnsOfAll() const {
+  if (!has_file_columns()) return std::vector<std::shared_ptr<arrow::Schema>>();
   return shard_columns_.OfAll(*this);
 }
 

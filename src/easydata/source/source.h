@@ -127,6 +127,10 @@ class Source {
   /// footer, and ColumnsOfShards() finds those of all.
   virtual bool has_file_columns() const { return false; }
 
+  /// Whether its readers cast columns to the types of the schema that they are given, and may be
+  /// given other types than their files have. Where not, what is downstream casts.
+  virtual bool casts_columns() const { return false; }
+
   /// The columns of rows of which these shards are read, one at least: ShardColumns::Of. `is_look`:
   /// of the first of them alone.
   Result<std::shared_ptr<arrow::Schema>> ColumnsOfShards(const Columns& columns,
@@ -136,7 +140,7 @@ class Source {
 
   /// The columns of all shards that have some of their own (ShardColumns::OfAll), and what another
   /// process found of the same ones.
-  std::vector<std::shared_ptr<arrow::Schema>> ColumnsOfAll() const;
+  Result<std::vector<std::shared_ptr<arrow::Schema>>> ColumnsOfAll() const;
   void RememberColumns(std::vector<std::shared_ptr<arrow::Schema>> columns) const;
 
   /// Opens a reader of shard `shard` (an index into shard_names()) from `from` on; its rows have

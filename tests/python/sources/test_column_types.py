@@ -216,3 +216,31 @@ def test_types_that_cannot_be_are_refused(types: dict[str, str], said: str, tmp_
         list(create_source(DatasetConfig([{"v": 1}], column_types=types)))
     with pytest.raises((ConfigError, ValueError), match=said):
         saved(create_source(DatasetConfig([{"v": 1}])), tmp_path / "out", column_types=types)
+
+
+def test_text_and_folders_get_types_too(tmp_path: Path) -> None:
+    """What is read as text, and what no file holds, is cast behind the reading."""
+    (tmp_path / "a.csv").write_text("n,text\n1,a\n2,b\n")
+    (tmp_path / "b.csv").write_text("text,n\nc,3.5\n")
+    expected = [{"n": 1.0, "text": "a"}, {"n": 2.0, "text": "b"}, {"n": 3.5, "text": "c"}]
+    files = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    typed = create_source(DatasetConfig(files, column_types={"n": "float64"}))
+    assert list(typed) == expected
+    assert saved(typed, tmp_path / "out").to_pylist() == expected
+    some = create_source(DatasetConfig(files, columns=["n"], column_types={"n": "float64"}))
+    assert list(some) == [{"n": row["n"]} for row in expected]
+    with pytest.raises(ValueError, match=r"b\.csv row 0: 'n' is to be int64"):
+        list(create_source(DatasetConfig(files, column_types={"n": "int64"})))
+    folder = tmp_path / "in" / "year=2024"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table({"v": [1], "text": ["a"]}), folder / "a.parquet")
+    pq.write_table(pa.table({"v": ["x"], "text": ["b"]}), folder / "b.parquet")
+    config = DatasetConfig(
+        str(tmp_path / "in"), hive_partitioning=True, column_types={"year": "string", "v": "string"}
+    )
+    expected = [
+        {"v": "1", "text": "a", "year": "2024"},
+        {"v": "x", "text": "b", "year": "2024"},
+    ]
+    assert list(create_source(config)) == expected
+    assert saved(create_source(config), tmp_path / "years").to_pylist() == expected
