@@ -21,30 +21,17 @@ class CsvCutter : public RecordCutter {
         special_(dialect.quote.has_value() ? std::string{*dialect.quote, '\r'} : "\r") {}
 
   Result<bool> Next(RecordPiece* piece) override {
-    if (ended_) return false;
-    piece->ends_lines_at_returns = true;
-    int64_t i = 0;
-    while (i < kChunkBytes) {
-      int64_t end = 0;
-      const int64_t next = EndOfRecord(i, &end);
-      if (next < 0) {
-        piece->broken = window_->broken();
-        if (piece->broken.ok() && has_open_quote_) {
-          piece->broken = Status::Invalid(
-              "a quote is opened that nothing closes before the file's end; close it, or write a "
-              "field that begins with a quote within quotes, and the quote twice");
-          piece->breaks_at_line = true;
-        }
-        ended_ = true;
-        break;
+    // Empty lines are not records, as in csv.DictReader.
+    return CutPiece(window_.get(), piece, &ended_, [&](int64_t i, int64_t* end) {
+      const int64_t next = EndOfRecord(i, end);
+      if (next < 0 && has_open_quote_ && window_->broken().ok()) {
+        piece->broken = Status::Invalid(
+            "a quote is opened that nothing closes before the file's end; close it, or write a "
+            "field that begins with a quote within quotes, and the quote twice");
+        piece->breaks_at_line = true;
       }
-      // Empty lines are not records, as in csv.DictReader.
-      if (end > i) piece->records.push_back({i, end - i});
-      i = next;
-    }
-    if (ended_ && piece->broken.ok() && piece->records.empty()) return false;
-    TakePiece(window_.get(), i, piece);
-    return true;
+      return next;
+    });
   }
 
   int64_t bytes_read() const override { return window_->bytes_read(); }

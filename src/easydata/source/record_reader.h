@@ -11,6 +11,7 @@
 
 #include "easydata/files/codec.h"
 #include "easydata/files/text_encoding.h"
+#include "easydata/source/line_chunk.h"
 #include "easydata/source/source.h"
 
 namespace easydata::source {
@@ -120,6 +121,31 @@ class RecordDecoder {
 
 /// Moves text from the window's begin into the piece, up to `size` bytes.
 void TakePiece(TextWindow* window, int64_t size, RecordPiece* piece);
+
+/// Cuts the next piece of about a chunk: `end_of(i, &end)` gives the begin of the record after the
+/// one at offset `i` of the window, and where that one ends, or -1 at the file's end; empty records
+/// are none. False where there is nothing left, and `*ended` at the end.
+template <typename EndOf>
+bool CutPiece(TextWindow* window, RecordPiece* piece, bool* ended, EndOf end_of) {
+  if (*ended) return false;
+  piece->ends_lines_at_returns = true;
+  int64_t i = 0;
+  while (i < kChunkBytes) {
+    int64_t end = 0;
+    const int64_t next = end_of(i, &end);
+    if (next < 0) {
+      // A cutter may know more of it.
+      if (piece->broken.ok()) piece->broken = window->broken();
+      *ended = true;
+      break;
+    }
+    if (end > i) piece->records.push_back({i, end - i});
+    i = next;
+  }
+  if (*ended && piece->broken.ok() && piece->records.empty()) return false;
+  TakePiece(window, i, piece);
+  return true;
+}
 
 /// Makes a reader over a cutter that `open` makes for an offset in the file (0: its begin). `first`
 /// is the line and offset at which rows begin.

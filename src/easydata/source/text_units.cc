@@ -26,23 +26,8 @@ class ParagraphCutter : public RecordCutter {
   explicit ParagraphCutter(std::unique_ptr<TextWindow> window) : window_(std::move(window)) {}
 
   Result<bool> Next(RecordPiece* piece) override {
-    if (ended_) return false;
-    piece->ends_lines_at_returns = true;
-    int64_t i = 0;
-    while (i < kChunkBytes) {
-      int64_t end = 0;
-      const int64_t next = EndOfParagraph(i, &end);
-      if (next < 0) {
-        piece->broken = window_->broken();
-        ended_ = true;
-        break;
-      }
-      if (end > i) piece->records.push_back({i, end - i});
-      i = next;
-    }
-    if (ended_ && piece->broken.ok() && piece->records.empty()) return false;
-    TakePiece(window_.get(), i, piece);
-    return true;
+    return CutPiece(window_.get(), piece, &ended_,
+                    [this](int64_t i, int64_t* end) { return EndOfParagraph(i, end); });
   }
 
   int64_t bytes_read() const override { return window_->bytes_read(); }
