@@ -31,40 +31,6 @@ std::shared_ptr<arrow::DataType> OutputType(const std::shared_ptr<arrow::DataTyp
   return type;
 }
 
-/// The same values as a list column: only the offsets are new.
-Result<std::shared_ptr<arrow::Array>> ListOf(const arrow::FixedSizeListArray& array) {
-  const int64_t width = array.value_length();
-  const int64_t rows = array.length();
-  if (rows * width > std::numeric_limits<int32_t>::max()) {
-    return Status::Invalid("a batch of ", rows, " rows of ", width,
-                           " values is too large to write");
-  }
-  ARROW_ASSIGN_OR_RAISE(auto offsets, arrow::AllocateBuffer((rows + 1) * sizeof(int32_t)));
-  auto* out = reinterpret_cast<int32_t*>(offsets->mutable_data());
-  for (int64_t i = 0; i <= rows; ++i) out[i] = static_cast<int32_t>(i * width);
-  auto values = array.values()->Slice(array.value_offset(0), rows * width);
-  auto type = arrow::list(array.value_type());
-  std::shared_ptr<arrow::Buffer> validity;
-  if (array.null_count() > 0) {
-    // A slice's bitmap starts inside a byte: arrow's cast moves it.
-    ARROW_ASSIGN_OR_RAISE(auto cast,
-                          arrow::compute::Cast(arrow::Datum(array.data()->Copy()), type));
-    return cast.make_array();
-  }
-  return std::make_shared<arrow::ListArray>(type, rows, std::move(offsets), std::move(values),
-                                            validity, 0);
-}
-
-Result<std::shared_ptr<arrow::Array>> ConvertTyped(const std::shared_ptr<arrow::Array>& column,
-                                                   const std::shared_ptr<arrow::DataType>& type) {
-  std::shared_ptr<arrow::Array> out = column;
-  if (column->type_id() == arrow::Type::FIXED_SIZE_LIST) {
-    ARROW_ASSIGN_OR_RAISE(out, ListOf(static_cast<const arrow::FixedSizeListArray&>(*column)));
-  }
-  if (out->type()->Equals(*type)) return out;
-  return CastValues(out, type);
-}
-
 /// Columns of JSON of one batch, parsed: those that could be parsed as a whole.
 class ParsedColumns {
  public:
@@ -158,7 +124,7 @@ class Layout : public ColumnLayout {
         columns.push_back(of_rows[origin.row_column]);
       } else if (origin.kind == Origin::Kind::kTyped) {
         ARROW_ASSIGN_OR_RAISE(auto column,
-                              ConvertTyped(batch.rows->column(origin.input), field->type()));
+                              CastValues(batch.rows->column(origin.input), field->type()));
         columns.push_back(std::move(column));
       } else {
         json::JsonColumnBuilder builder({SpecOf(*field)}, false);

@@ -167,6 +167,20 @@ def test_types_are_unified(
     assert table.column("v").to_pylist() == [row["v"] for row in rows]
 
 
+def test_lists_of_one_length_keep_their_nulls(tmp_path: Path) -> None:
+    """In Arrow files: Arrow's reader of Parquet knows no such list that is null."""
+    pairs = pa.array([[1, 2], None, [3, 4]], pa.list_(pa.int32(), 2))
+    files = [write(tmp_path / "a.arrow", pa.table({"v": pairs}))]
+    source = create_source(DatasetConfig(files))
+    assert [row["v"] for row in saved(source, tmp_path / "one")] == pairs.to_pylist()
+    single = pa.array([None, [5]], pa.list_(pa.int32(), 1))
+    files.append(write(tmp_path / "b.arrow", pa.table({"v": single})))
+    both = [*pairs.to_pylist(), *single.to_pylist()]
+    source = create_source(DatasetConfig(files))
+    assert [row["v"] for row in source] == both
+    assert [row["v"] for row in saved(source, tmp_path / "two")] == both
+
+
 def test_types_without_one_in_common_are_an_error_of_two_files(tmp_path: Path) -> None:
     files = [
         write(tmp_path / "a.parquet", pa.table({"v": [1]})),
