@@ -97,6 +97,20 @@ def _stats(
     stats(values, report, shuffle=shuffle_quality, batch_size=batch_size)
 
 
+# How files are read.
+_OF_FILES = (
+    "delimiter",
+    "quotechar",
+    "encoding",
+    "header",
+    "column_names",
+    "comment",
+    "sample_by",
+    "field",
+    "zstd_max_window",
+    "hive_partitioning",
+)
+
 _command(
     "tokenize",
     flags.Choice(("DatasetConfig", "TokenizeStageConfig", "SaveStageConfig")),
@@ -125,16 +139,7 @@ _command(
             "num_rows",
             "content_field",
             "decode",
-            "delimiter",
-            "quotechar",
-            "encoding",
-            "header",
-            "column_names",
-            "comment",
-            "sample_by",
-            "field",
-            "zstd_max_window",
-            "hive_partitioning",
+            *_OF_FILES,
             "columns",
             "column_types",
             "shuffle",
@@ -167,16 +172,7 @@ _command(
         only=(
             "type",
             "content_field",
-            "delimiter",
-            "quotechar",
-            "encoding",
-            "header",
-            "column_names",
-            "comment",
-            "sample_by",
-            "field",
-            "zstd_max_window",
-            "hive_partitioning",
+            *_OF_FILES,
             "additional_fields",
             "columns",
             "shuffle",

@@ -18,7 +18,7 @@ from easydata.core.config import (
 )
 from easydata.core.config_class import imported
 from easydata.core.idle_options import refuse_idle_options
-from easydata.core.sizes import parse_size
+from easydata.core.sizes import size_of_option
 from easydata.core.takes_options import declared_options
 from easydata.sources.array_record import ArrayRecordShardedSource
 from easydata.sources.arrow import ArrowShardedSource
@@ -170,13 +170,7 @@ def _refuse_idle(config: DatasetConfig, source: ShardedDataSource[Any]) -> None:
 
 def window_bytes_of(config: DatasetConfig) -> int | None:
     """`config.shuffle_window_bytes` as a number; None where it is unset."""
-    size = config.shuffle_window_bytes
-    if size is None:
-        return None
-    try:
-        return parse_size(size)
-    except ValueError as error:
-        raise ValueError(f"shuffle_window_bytes: {error}") from None
+    return size_of_option("shuffle_window_bytes", config.shuffle_window_bytes)
 
 
 def _unlimited(

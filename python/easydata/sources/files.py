@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from easydata import _native
 from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
-from easydata.core.sizes import parse_size
+from easydata.core.sizes import size_of_option
 from easydata.sources.data_files import DataFiles, list_data_files
 from easydata.sources.sharded_source import PlannedSource, ShardInfo
 
@@ -205,13 +205,8 @@ class FileSource(PlannedSource[Row]):
 
 
 def _window(size: str | int | None) -> int | None:
-    if size is None:
-        return None
-    try:
-        window = parse_size(size)
-    except ValueError as error:
-        raise ValueError(f"zstd_max_window: {error}") from None
-    if window < 1:
+    window = size_of_option("zstd_max_window", size)
+    if window is not None and window < 1:
         raise ValueError(f"zstd_max_window: must be at least 1; it is {size!r}")
     return window
 
