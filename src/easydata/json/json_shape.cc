@@ -99,10 +99,12 @@ struct JsonShape::Access {
     return Status::OK();
   }
 
-  static Status ObserveFields(simdjson::dom::element element, const Path& path, JsonShape* shape) {
+  static Status ObserveFields(simdjson::dom::element element, const Path& path, JsonShape* shape,
+                              const KeyTest& is_learnt = nullptr) {
     size_t number = 0;
     for (auto [key, value] : simdjson::dom::object(element)) {
       JsonShape* const field = shape->FieldOf(key, number++);
+      if (is_learnt != nullptr && !is_learnt(key)) continue;
       ARROW_RETURN_NOT_OK(Observe(value, Path{&path, key}, field));
     }
     return Status::OK();
@@ -147,16 +149,16 @@ Status JsonShape::Observe(const simdjson::dom::element& value, const std::string
   return Access::Observe(value, Access::Path{nullptr, path}, this);
 }
 
-Status JsonShape::ObserveRow(std::string_view json) {
+Status JsonShape::ObserveRow(std::string_view json, const KeyTest& is_learnt) {
   JsonParser parser;
   ARROW_ASSIGN_OR_RAISE(const auto element, parser.Parse(json));
-  return ObserveRow(element);
+  return ObserveRow(element, is_learnt);
 }
 
-Status JsonShape::ObserveRow(const simdjson::dom::element& row) {
+Status JsonShape::ObserveRow(const simdjson::dom::element& row, const KeyTest& is_learnt) {
   if (!row.is_object()) return Status::Invalid("the row is not a JSON object");
   kind_ = Kind::kObject;
-  return Access::ObserveFields(row, Access::Path{nullptr, ""}, this);
+  return Access::ObserveFields(row, Access::Path{nullptr, ""}, this, is_learnt);
 }
 
 std::shared_ptr<arrow::DataType> JsonShape::type(const std::string& column) const {

@@ -32,11 +32,13 @@ class JsonShape {
 
   /// Learns from one value. TypeError, naming `path`, where it does not fit those before.
   Status Observe(std::string_view json, const std::string& path);
-  /// Learns from one row, an object: each of its keys.
-  Status ObserveRow(std::string_view json);
+  using KeyTest = std::function<bool(std::string_view key)>;
+  /// Learns from one row, an object: each of its keys. Of keys of which `is_learnt` is false it
+  /// learns that they are there.
+  Status ObserveRow(std::string_view json, const KeyTest& is_learnt = nullptr);
   /// The same for values that are parsed (json_elements.h).
   Status Observe(const simdjson::dom::element& value, const std::string& path);
-  Status ObserveRow(const simdjson::dom::element& row);
+  Status ObserveRow(const simdjson::dom::element& row, const KeyTest& is_learnt = nullptr);
 
   Kind kind() const { return kind_; }
   const JsonShape* item() const { return item_.get(); }

@@ -156,6 +156,7 @@ class Layout : public ColumnLayout {
 struct Sample {
   const std::vector<Batch>& batches;
   std::vector<ParsedColumns> parsed;
+  json::JsonShape::KeyTest is_learnt;  // null: all
 
   explicit Sample(const std::vector<Batch>& batches) : batches(batches) {
     for (const Batch& batch : batches) parsed.emplace_back(batch);
@@ -164,12 +165,16 @@ struct Sample {
   /// The shape of the values in one column of JSON.
   Result<json::JsonShape> Learn(int column, bool whole_rows, JsonTarget json) const {
     json::JsonShape shape(json == JsonTarget::kArrays);
+    if (!whole_rows && is_learnt != nullptr && !batches.empty() &&
+        !is_learnt(batches.front().rows->column_name(column))) {
+      return shape;
+    }
     for (size_t i = 0; i < batches.size(); ++i) {
       const std::string& name = batches[i].rows->column_name(column);
       ARROW_RETURN_NOT_OK(VisitJson(
           batches[i], &parsed[i], column,
           [&](const auto& value) {
-            return whole_rows ? shape.ObserveRow(value) : shape.Observe(value, name);
+            return whole_rows ? shape.ObserveRow(value, is_learnt) : shape.Observe(value, name);
           },
           [] { return Status::OK(); }));
     }
@@ -344,6 +349,15 @@ Status SetTypes(const ColumnTypes& types, const arrow::Schema& input, JsonTarget
   return Status::OK();
 }
 
+/// Which columns' types are learnt: those that are wanted and have none.
+json::JsonShape::KeyTest LearntOf(const WantedColumns& wanted) {
+  if (!wanted.has_value()) return nullptr;
+  return [&wanted = *wanted](std::string_view name) {
+    return std::ranges::any_of(
+        wanted, [&](const auto& column) { return column.first == name && column.second.empty(); });
+  };
+}
+
 Result<std::unique_ptr<Layout>> LayoutOf(const std::shared_ptr<arrow::Schema>& input,
                                          const Sample& sample, const WantedColumns& wanted,
                                          JsonTarget json, const ColumnTypes& types = {}) {
@@ -393,7 +407,9 @@ Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arr
   for (const Batch& batch : sample) {
     ARROW_ASSIGN_OR_RAISE(cast.emplace_back(), types.Cast(batch));
   }
-  return LayoutOf(input, Sample(cast), wanted, json, types);
+  Sample learnt(cast);
+  learnt.is_learnt = LearntOf(wanted);
+  return LayoutOf(input, learnt, wanted, json, types);
 }
 
 Status TypeColumns(JsonTarget json, std::vector<Batch>* batches) {

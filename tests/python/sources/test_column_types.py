@@ -203,6 +203,21 @@ def test_yaml_and_flags_have_them(tmp_path: Path) -> None:
     assert "NAME=VALUE" in run.stderr
 
 
+@pytest.mark.parametrize("held", ["rows", "columns"])
+def test_leaving_a_column_out_is_a_cure_too(held: str, tmp_path: Path) -> None:
+    """What is not written needs no type, whole rows or columns of JSON."""
+    rows = [{"text": "a", "v": 1}, {"text": "b", "v": "x"}, {"text": "c", "v": [1]}]
+    source = create_source(DatasetConfig(lines(tmp_path / "a.jsonl", rows)))
+    if held == "columns":
+        source = source.select_fields(["text", "v"])
+    with pytest.raises(TypeError, match=r"leave the column out \(columns=\)"):
+        saved(source, tmp_path / "refused")
+    kept = saved(source, tmp_path / "out", columns=["text"])
+    assert kept.to_pylist() == [{"text": row["text"]} for row in rows]
+    with pytest.raises(TypeError, match="'v' is string in this output, but here it is 1"):
+        saved(source, tmp_path / "typed", columns={"v": "string"})
+
+
 @pytest.mark.parametrize(
     ("types", "said"),
     [
