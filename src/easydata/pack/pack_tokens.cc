@@ -17,15 +17,8 @@ std::string Instead(const Vocabulary& vocabulary) {
 }
 
 Status CheckLimit(const char* option, int32_t id, const Vocabularies& vocabularies) {
-  const auto limit = vocabularies.id_limit();
-  if (!limit.has_value() || id < *limit) return Status::OK();
-  std::string names;
-  for (const VocabularyPtr& vocabulary : vocabularies.known) {
-    names += (names.empty() ? "" : " and of ") + vocabulary->Shown();
-  }
-  return Wrong(std::string(option) + ": " + std::to_string(id) +
-               " is no id of the tokenizer: its ids end at " + std::to_string(*limit - 1) +
-               "; the tokens are of " + names);
+  const std::string problem = vocabularies.ProblemOf(id);
+  return problem.empty() ? Status::OK() : Wrong(std::string(option) + ": " + problem);
 }
 
 Status CheckEnd(int32_t id, const Vocabularies& vocabularies) {

@@ -132,14 +132,9 @@ namespace {
 Status PadTokens(const StreamPlan& plan, loader::PadOptions* padding) {
   ARROW_ASSIGN_OR_RAISE(const Vocabularies vocabularies, plan.facts().Tokens());
   padding->known_pad_id = vocabularies.pad_id();
-  const auto limit = vocabularies.id_limit();
-  if (!limit.has_value()) return Status::OK();
   const auto check = [&](const char* option, const char* column, int64_t id) {
-    if (id < *limit) return Status::OK();
-    return config::OptionError(option, column + std::to_string(id) +
-                                           " is no id of the tokenizer: its ids end at " +
-                                           std::to_string(*limit - 1) + "; the tokens are of " +
-                                           vocabularies.known.front()->Shown());
+    const std::string problem = vocabularies.ProblemOf(id);
+    return problem.empty() ? Status::OK() : config::OptionError(option, column + problem);
   };
   if (padding->pad_token_id.has_value()) {
     ARROW_RETURN_NOT_OK(check("pad_token_id", "", *padding->pad_token_id));

@@ -135,6 +135,17 @@ std::optional<int64_t> Vocabularies::id_limit() const {
   return limit;
 }
 
+std::string Vocabularies::ProblemOf(int64_t id) const {
+  const auto limit = id_limit();
+  if (!limit.has_value() || id < *limit) return "";
+  std::string names;
+  for (const VocabularyPtr& vocabulary : known) {
+    names += (names.empty() ? "" : " and of ") + vocabulary->Shown();
+  }
+  return std::to_string(id) + " is no id of the tokenizer: its ids end at " +
+         std::to_string(*limit - 1) + "; the tokens are of " + names;
+}
+
 void Vocabularies::Add(const VocabularyPtr& vocabulary) {
   const auto same = std::find_if(known.begin(), known.end(), [&](const VocabularyPtr& other) {
     return other->IsLike(*vocabulary);

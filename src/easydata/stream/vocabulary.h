@@ -66,6 +66,8 @@ struct Vocabularies {
   std::optional<int32_t> pad_id() const;
   /// One more than the largest id of all; nothing where it is not known.
   std::optional<int64_t> id_limit() const;
+  /// What is wrong with an id that a user names, where it is beyond the limit; "" for nothing.
+  std::string ProblemOf(int64_t id) const;
   void Add(const VocabularyPtr& vocabulary);
 };
 
