@@ -51,6 +51,8 @@ Status Run(const std::string& tokenizer_path, const std::string& state_path, int
   ARROW_ASSIGN_OR_RAISE(auto mixed, Mixed(code, prose));
   plan::PackedOptions pack;
   pack.pack.seq_length = 16;
+  // A tokenizer.json does not name the token that closes a document.
+  pack.pack.eos_token_id = 0;
   ARROW_ASSIGN_OR_RAISE(auto packed, plan::PackedPlan(mixed, pack));
   plan::LoadOptions load;
   load.loader.steps.batch_size = 4;
