@@ -62,6 +62,8 @@ inline StreamPlan PlanOf(int pipeline) {
   if (pipeline > 0) {
     pack::PackOptions pack;
     pack.seq_length = 12;
+    pack.eos_token_id = 2;
+    pack.pad_token_id = 0;
     pack.strategy = pipeline == 1 ? pack::PackStrategy::kFirstFit : pack::PackStrategy::kGreedy;
     pack.pack_window = 9;
     plan = pack::PackPlan(std::move(plan), pack).ValueOrDie();
