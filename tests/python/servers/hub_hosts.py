@@ -59,13 +59,15 @@ class Host(LoopbackServer):
 
 
 async def _nothing() -> AsyncIterator[bytes]:
-    for piece in ():
+    none: list[bytes] = []
+    for piece in none:
         yield piece
 
 
 def _unchunked(body: bytes) -> bytes:
     """What is in the chunks of a whole body."""
-    found, at = [], 0
+    found: list[bytes] = []
+    at = 0
     while True:
         end = body.index(b"\r\n", at)
         size = int(body[at:end].split(b";")[0], 16)
