@@ -31,7 +31,7 @@ that reaches the store is an offence, as is a failure of the stub: see `hub.chec
     hub.part_size = 1 << 20             # larger files are uploaded in parts
 
 Xet itself is not spoken: HF_HUB_DISABLE_XET=1 is in `hub.environment`, with which huggingface_hub
-uploads a folder in one commit. With Xet on it makes many; here that works for small text files only.
+uploads a folder in one commit. With Xet on it makes many; here that works for small text only.
 
 `hub.log` has what both were asked, in order, as `Asked` (faults.py): `server` is "hub" or "cdn".
 `hub.asked(server, method, path)`, `hub.listings`, `.resolves` and `.writings` are parts of it.
