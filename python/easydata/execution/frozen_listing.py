@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from easydata import _native
@@ -13,6 +13,7 @@ from easydata.core.config import DatasetConfig, PipelineConfig, SourceStageConfi
 from easydata.core.config_class import is_set
 from easydata.sources.create import columns_of_files, names_data
 from easydata.sources.data_files import list_data_files
+from easydata.tokenizers.hub_files import commits_of, pin
 
 _VERSION = 2
 
@@ -34,7 +35,8 @@ def freeze_listings(
 ) -> tuple[dict[str, _native.FileListing], str]:
     """The files of a config's datasets: listed here, or read from a text; and that text."""
     listings = {}
-    frozen = None if text is None else _read(text)
+    frozen, commits = (None, {}) if text is None else _read(text)
+    pin(commits)
     for dataset in config.datasets:
         name, data = str(dataset.name), dataset.data_files
         if not names_data(data):
@@ -62,7 +64,10 @@ def freeze_listings(
         listings[name] = listing.with_columns(columns)
         shown = [(base64.b64encode(schema).decode(), n) for schema, n in columns]
         made[name] = {"files": json.loads(listing.to_json()), "columns": shown}
-    return listings, json.dumps({"version": _VERSION, "datasets": made})
+    values: dict[str, Any] = {"version": _VERSION, "datasets": made}
+    if commits := commits_of(_tokenizers(config)):
+        values["tokenizers"] = commits
+    return listings, json.dumps(values)
 
 
 def _columns_of_files(
@@ -83,7 +88,16 @@ def _is_tokenized(dataset: DatasetConfig, config: PipelineConfig) -> bool:
     return any((dataset.tokenizer, config.default_tokenizer, stage and stage.default_tokenizer))
 
 
-def _read(text: str) -> dict[str, Any]:
+def _tokenizers(config: PipelineConfig) -> Iterator[Any]:
+    """What the config names tokenizers by."""
+    named = [dataset.tokenizer for dataset in config.datasets]
+    stage = getattr(config.tokenize, "default_tokenizer", None)
+    for each in (*named, config.default_tokenizer, stage):
+        yield getattr(each, "name_or_path", each)
+
+
+def _read(text: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """What freeze() listed of each dataset, and the commits of tokenizers of the Hub."""
     try:
         values = json.loads(text)
         version, datasets = values["version"], values["datasets"]
@@ -95,7 +109,7 @@ def _read(text: str) -> dict[str, Any]:
         isinstance(each, dict) and {"files", "columns"} <= set(each) for each in datasets.values()
     ):
         raise ValueError("listing: it is no text that freeze() made")
-    return datasets
+    return datasets, values.get("tokenizers", {})
 
 
 def share_listing(pipeline: Any, is_first: bool, broadcast: Callable[[str | None], str]) -> None:

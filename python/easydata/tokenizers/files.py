@@ -43,7 +43,7 @@ _STEPS = (
     "padding",
 )
 
-_noticed: set[str] = set()
+_noticed: set[tuple[str, str]] = set()
 
 
 @dataclass
@@ -226,9 +226,9 @@ def _through_transformers(name: str, path: Path) -> TokenizerSource:
 
 
 def _notice(name: str, message: str, *arguments: str) -> None:
-    """Logs a warning, once for each tokenizer."""
-    if name not in _noticed:
-        _noticed.add(name)
+    """Logs a warning, once for each tokenizer and kind."""
+    if (name, message) not in _noticed:
+        _noticed.add((name, message))
         _log.warning(message, *arguments)
 
 

@@ -183,6 +183,14 @@ def _status(error: Exception) -> int | None:
     return status if isinstance(status, int) else None
 
 
+def is_broken_off(error: Exception) -> bool:
+    """Whether a connection broke, or a body was not whole: it may be so no more."""
+    if _status(error) is not None or isinstance(error, FileNotFoundError):
+        return False
+    of_client = type(error).__module__.startswith("httpx")
+    return of_client or (isinstance(error, OSError) and not _is_of_this_machine(error))
+
+
 def _is_of_this_machine(error: Exception) -> bool:
     is_of_network = isinstance(error, ConnectionError | TimeoutError)
     return isinstance(error, OSError) and error.errno is not None and not is_of_network

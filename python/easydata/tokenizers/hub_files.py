@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
+import hashlib
 import os
 import re
 import tempfile
 import threading
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from easydata import _native
-from easydata.tokenizers.hub_errors import HubError, names_of, not_there, offline_error
+from easydata.tokenizers.hub_errors import (
+    HubError,
+    is_broken_off,
+    names_of,
+    not_there,
+    offline_error,
+)
 from easydata.tokenizers.older_files import OLDER_FILES
 
 # What a tokenizer is read from, as far as a repository has it.
@@ -30,7 +40,7 @@ FILES = (
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"(?:\w[\w.-]*\b/)?\w[\w.-]{0,95}\b", re.ASCII)
 _REVISION = re.compile(r"\w[\w./-]*", re.ASCII)
-# Attempts after the first one to learn a revision's commit; huggingface_hub waits between them.
+# Attempts after the first one, at what huggingface_hub does not ask again for by itself.
 _RETRIES = 3
 
 _lock = threading.Lock()
@@ -129,18 +139,25 @@ def hub_files(named: NamedTokenizer, *, older: bool = False) -> HubFiles:
         return _found[key]
 
 
-def commit_of(name: str) -> str:
-    """The commit that a name on the Hub means in this process, as `hub_files` found it."""
-    return hub_files(NamedTokenizer(name)).commit
+def commits_of(names: Iterable[Any]) -> dict[str, str]:
+    """The commits that names on the Hub mean in this process; what is no such name is left out."""
+    found = {}
+    for name in names:
+        if isinstance(name, str) and repository_of(name) and path_of(name) is None:
+            found[name] = hub_files(NamedTokenizer(name)).commit
+    return found
 
 
-def pin(name: str, commit: str) -> None:
-    """Takes a commit for what a name means, which another process has found out."""
-    parts = repository_of(name)
-    if parts is None or not _COMMIT.fullmatch(commit):
-        raise ValueError(f"{name!r} at {commit!r} is no commit of a repository")
-    with _lock:
-        _commits[(*parts, "")] = commit
+def pin(commits: Mapping[str, str]) -> None:
+    """Takes commits for what names mean, as another process has found them out."""
+    for name, commit in commits.items():
+        parts = repository_of(name)
+        if parts is None or not _COMMIT.fullmatch(commit):
+            raise ValueError(f"{commit!r} is no commit of {name!r}")
+        with _lock:
+            _commits[(*parts, "")] = commit
+            for key in [key for key in _found if key[:2] == parts]:
+                del _found[key]
 
 
 class _Asking:
@@ -159,16 +176,20 @@ class _Asking:
             return self._cached(patterns)
         try:
             commit = self._commit()
-            folder = self._snapshot(commit, patterns)
+            folder = self._snapshot_again(commit, patterns)
         except (KeyboardInterrupt, MemoryError):
             raise
         except Exception as error:  # of several libraries for HTTP, by version
             raise self._error.of(error, self._commit_in_cache()) from None
-        listed = self._listed(commit)
-        if listed is None:  # the files of the cache were given instead, which may be some of them
+        tree = self._tree(commit)
+        if tree is None:  # the files of the cache were given instead, which may be some of them
             raise self._error.unreachable("its files could not be listed", self._commit_in_cache())
+        if damaged := self._damaged(folder, tree, patterns):
+            for name in damaged:
+                self._download_again(commit, name)
+            self._refuse_damaged(folder, tree, patterns)
         self._keep_ref(commit)
-        return HubFiles(self._repository, commit, folder, listed)
+        return HubFiles(self._repository, commit, folder, tuple(tree))
 
     def _commit(self) -> str:
         """The commit that the revision means, asked for once in this process."""
@@ -196,6 +217,20 @@ class _Asking:
         _commits[(self._repository, self._revision, self._cache)] = commit
         return commit
 
+    def _snapshot_again(self, commit: str, patterns: list[str]) -> Path:
+        """The folder of the files, also where a connection breaks within one: the others are kept.
+
+        huggingface_hub asks again where there was no answer, or a status that may pass.
+        """
+        for attempt in range(_RETRIES):
+            try:
+                return self._snapshot(commit, patterns)
+            except Exception as error:
+                if not is_broken_off(error):
+                    raise
+                time.sleep(2**attempt)
+        return self._snapshot(commit, patterns)
+
     def _snapshot(self, commit: str, patterns: list[str], offline: bool = False) -> Path:
         from huggingface_hub import snapshot_download
 
@@ -222,9 +257,50 @@ class _Asking:
         except LocalEntryNotFoundError as error:
             is_there = getattr(error, "snapshot_path", None) is not None
             raise offline_error(self._named.name, self._cache, is_there) from None
-        return HubFiles(self._repository, folder.name, folder, self._listed(folder.name))
+        tree = self._tree(folder.name)
+        if tree is not None:
+            self._refuse_damaged(folder, tree, patterns)
+        listed = None if tree is None else tuple(tree)
+        return HubFiles(self._repository, folder.name, folder, listed)
 
-    def _listed(self, commit: str) -> tuple[str, ...] | None:
+    def _damaged(self, folder: Path, tree: Mapping[str, str], patterns: list[str]) -> list[str]:
+        """The files that are not those of the commit: nobody else looks at more than their size."""
+        return [
+            name
+            for name, oid in tree.items()
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+            and not _is_sound(folder / name, oid)
+        ]
+
+    def _refuse_damaged(self, folder: Path, tree: Mapping[str, str], patterns: list[str]) -> None:
+        if damaged := self._damaged(folder, tree, patterns):
+            raise OSError(
+                f"tokenizer {self._named.name}: {', '.join(damaged)} in {folder} is damaged: it is "
+                f"not what {self._repository} lists at commit {folder.name}; remove it there, and "
+                "load it again"
+            )
+
+    def _download_again(self, commit: str, name: str) -> None:
+        from huggingface_hub import hf_hub_download
+
+        try:
+            hf_hub_download(
+                self._repository,
+                name,
+                revision=commit,
+                cache_dir=self._cache,
+                token=self._named.token,
+                library_name="easydata",
+                force_download=True,
+                tqdm_class=_silent(),
+            )
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except Exception as error:
+            raise self._error.of(error, None) from None
+
+    def _tree(self, commit: str) -> dict[str, str] | None:
+        """All files of a commit, with their ids in git; None: the cache does not know."""
         from huggingface_hub import get_cached_repo_tree
         from huggingface_hub.errors import CachedRepoTreeNotFoundError
 
@@ -232,7 +308,7 @@ class _Asking:
             tree = get_cached_repo_tree(self._repository, revision=commit, cache_dir=self._cache)
         except CachedRepoTreeNotFoundError:
             return None
-        return tuple(entry.path for entry in tree)
+        return {entry.path: entry.blob_id for entry in tree}
 
     def _ref(self) -> Path:
         """The file of the cache that keeps which commit a revision was."""
@@ -259,6 +335,22 @@ class _Asking:
             with tempfile.NamedTemporaryFile("w", dir=ref.parent, delete=False) as file:
                 file.write(commit)
             os.replace(file.name, ref)
+
+
+def _is_sound(file: Path, oid: str) -> bool:
+    """Whether a file has the id that git has of it, or of the pointer to it in the large store."""
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return False
+    if _git_id(data) == oid:
+        return True
+    told = f"oid sha256:{hashlib.sha256(data).hexdigest()}\nsize {len(data)}\n"
+    return _git_id(f"version https://git-lfs.github.com/spec/v1\n{told}".encode()) == oid
+
+
+def _git_id(data: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
 
 
 def _silent() -> Any:
