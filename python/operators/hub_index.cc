@@ -31,6 +31,7 @@ class PythonHubIndex final : public hub::HubIndex {
       : options_(nlohmann::json::object()) {
     if (options.token.has_value()) options_["token"] = *options.token;
     if (options.endpoint_url.has_value()) options_["endpoint_url"] = *options.endpoint_url;
+    if (options.cache_dir.has_value()) options_["cache_dir"] = *options.cache_dir;
     if (options.anonymous) options_["anonymous"] = true;
   }
 

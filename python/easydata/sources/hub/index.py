@@ -32,7 +32,7 @@ class HubIndex:
     """The Hub, as the environment or `storage_options` reach it.
 
     Args:
-        options: Of `storage_options`: `token`, `endpoint_url`, `anonymous`.
+        options: Of `storage_options`: `token`, `endpoint_url`, `anonymous`, `cache_dir`.
 
     Raises:
         NotImplementedError: huggingface_hub is not installed.
@@ -55,7 +55,16 @@ class HubIndex:
         token = "" if self._options.get("anonymous") else self._options.get("token") or get_token()
         return str(endpoint).rstrip("/"), token or "", is_offline()
 
-    def _api(self) -> Any:
+    @property
+    def _cache(self) -> str:
+        """The folder of huggingface_hub's cache."""
+        from huggingface_hub import constants
+
+        return os.path.expanduser(self._options.get("cache_dir") or constants.HF_HUB_CACHE)
+
+    @property
+    def api(self) -> Any:
+        """What asks the Hub."""
         from huggingface_hub import HfApi
 
         endpoint, token, _ = self.access()
@@ -72,8 +81,8 @@ class HubIndex:
             OSError: The Hub did not answer.
         """
         if is_offline():
-            return _cached_tree(kind, name, revision)
-        api = self._api()
+            return _cached_tree(kind, name, revision, self._cache)
+        api = self.api
         try:
             commit = revision
             if not re.fullmatch("[0-9a-f]{40}", revision):
@@ -87,7 +96,9 @@ class HubIndex:
         """The path of the cache's copy of a file, or ""."""
         from huggingface_hub import try_to_load_from_cache
 
-        found = try_to_load_from_cache(name, path, revision=commit or None, repo_type=_TYPES[kind])
+        found = try_to_load_from_cache(
+            name, path, revision=commit or None, repo_type=_TYPES[kind], cache_dir=self._cache
+        )
         return found if isinstance(found, str) else ""
 
 
@@ -188,26 +199,26 @@ def _entry(file: Any) -> Entry:
     return file.path, file.size, file.lfs.sha256 if file.lfs is not None else file.blob_id
 
 
-def _cached_tree(kind: str, name: str, revision: str) -> tuple[str, list[Entry]]:
+def _cached_tree(kind: str, name: str, revision: str, cache: str) -> tuple[str, list[Entry]]:
     """What the cache of huggingface_hub knows of a repository."""
-    from huggingface_hub import constants, get_cached_repo_tree
+    from huggingface_hub import get_cached_repo_tree
     from huggingface_hub.errors import CachedRepoTreeNotFoundError
     from huggingface_hub.file_download import repo_folder_name
 
-    folder = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=name, repo_type=_TYPES[kind])
+    folder = Path(cache) / repo_folder_name(repo_id=name, repo_type=_TYPES[kind])
     ref = folder / "refs" / (revision or "main")
     commit = ref.read_text().strip() if ref.is_file() else revision
     snapshot = folder / "snapshots" / commit
     if not commit or not snapshot.is_dir():
         raise FileNotFoundError(
             errno.ENOENT,
-            f"HF_HUB_OFFLINE is set, and this machine's cache ({constants.HF_HUB_CACHE}) has no "
+            f"HF_HUB_OFFLINE is set, and this machine's cache ({cache}) has no "
             f"{name}{'@' + revision if revision else ''}; download it first "
             f"(hf download --repo-type {_TYPES[kind]} {name}), or unset that",
         )
     held = {path: _cached_entry(snapshot, path) for path in _files_below(snapshot)}
     try:
-        tree = get_cached_repo_tree(name, repo_type=_TYPES[kind], revision=commit)
+        tree = get_cached_repo_tree(name, repo_type=_TYPES[kind], revision=commit, cache_dir=cache)
     except CachedRepoTreeNotFoundError:
         _logger.warning(
             "HF_HUB_OFFLINE is set: what %s has at %s is not known but for the %d files of it that "
