@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "easydata/exec/thread_pool.h"
 #include "easydata/plan/concat_plan.h"
 #include "easydata/plan/limit_plan.h"
 
@@ -24,10 +25,12 @@ class OneShardPlan : public LogicalPlan {
     if (!ranges_.has_value()) return Rows(request, request.start_row, std::nullopt);
     std::vector<source::ConcatPart> parts;
     int64_t passed_over = request.start_row;
-    for (const RowRange& range : *ranges_) {
+    for (size_t i = 0; i < ranges_->size(); ++i) {
+      const RowRange& range = (*ranges_)[i];
       const int64_t begin = std::min(range.begin + passed_over, range.end);
       passed_over -= begin - range.begin;
-      if (begin == range.end && parts.size() + 1 < ranges_->size()) continue;
+      // One that has no rows tells the columns where no other does.
+      if (begin == range.end && (i + 1 < ranges_->size() || !parts.empty())) continue;
       ARROW_ASSIGN_OR_RAISE(StreamPlan rows, Rows(request, begin, range.end));
       parts.push_back({std::move(rows), {}});
     }
@@ -84,7 +87,7 @@ class OneShardPlan : public LogicalPlan {
   Result<int64_t> RowsOf(size_t file) const {
     ARROW_ASSIGN_OR_RAISE(const auto known, source_->KnownRows(file));
     if (known.has_value()) return *known;
-    return source_->CountRows(file, {nullptr, [](int64_t) {}});
+    return source_->CountRows(file, {std::make_shared<exec::ThreadPool>(1), [](int64_t) {}});
   }
 
   const LogicalPlanPtr files_;
