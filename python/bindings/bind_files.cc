@@ -138,8 +138,8 @@ std::string PinnedHubAddress(const std::string& address, nb::handle storage_opti
 }
 
 /// The files of a repository, by their names and sizes in bytes.
-std::vector<std::pair<std::string, int64_t>> HubTree(const std::string& address,
-                                                     nb::handle storage_options) {
+std::vector<std::pair<std::string, int64_t>> FilesOnHub(const std::string& address,
+                                                        nb::handle storage_options) {
   const auto storage = StorageFromPython(storage_options);
   Result<std::shared_ptr<const hub::HubTree>> tree = nullptr;
   {
@@ -269,7 +269,7 @@ void BindFiles(nb::module_& m) {
       },
       nb::arg("address"),
       "The repository of an address on the Hugging Face Hub, up to a slash, and the path in it.");
-  m.def("hub_tree", &HubTree, nb::arg("address"), nb::arg("storage_options") = nb::none(),
+  m.def("hub_tree", &FilesOnHub, nb::arg("address"), nb::arg("storage_options") = nb::none(),
         "All files of the repository that an address names, by their addresses and bytes, sorted.");
   m.def(
       "recorded_outputs",

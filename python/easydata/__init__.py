@@ -88,10 +88,7 @@ if TYPE_CHECKING:
     from easydata.sources.csv import CsvShardedSource
     from easydata.sources.data_files import expand_data_files
     from easydata.sources.hub.source import HuggingFaceShardedSource
-    from easydata.sources.huggingface import (
-        HFDatasetShardedSource,
-        wrap_hf_dataset,
-    )
+    from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
     from easydata.sources.json import JsonShardedSource
     from easydata.sources.limited import LimitedShardedSource
     from easydata.sources.mixed import MixedShardedSource, MixedShardState, block_mixture_interleave

@@ -379,7 +379,7 @@ class RecordFiles:
 class ColumnTypes:
     """Types of some columns, and of fields in them."""
 
-    def __init__(self, names: Sequence[tuple[str, str]]) -> None: ...
+    def __init__(self, names: Sequence[tuple[str, str]], fills: Sequence[str] = []) -> None: ...
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """The row with values of these types."""

@@ -13,7 +13,7 @@ from easydata import _native
 from easydata.core.config import DatasetConfig, PipelineConfig, SourceStageConfig
 from easydata.core.config_class import is_set
 from easydata.sources.create import KnownFiles, columns_of_files, known_files, names_data
-from easydata.sources.hub.split_files import splits_of_json
+from easydata.sources.hub.splits import splits_of_json
 
 _VERSION = 2
 

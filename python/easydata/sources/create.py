@@ -24,7 +24,7 @@ from easydata.sources.data_files import list_data_files
 from easydata.sources.files import FileSource
 from easydata.sources.formats import either, format_names, of_format, refuse_decode
 from easydata.sources.hub.source import HuggingFaceShardedSource, names_hub_dataset
-from easydata.sources.hub.split_files import HubSplits
+from easydata.sources.hub.splits import HubSplits
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.known_fields import require_fields
 from easydata.sources.limited import LimitedShardedSource

@@ -27,19 +27,27 @@ _CLASSES: dict[str, type[FileSource]] = {
 
 
 def format_names() -> list[str]:
+    """The names of all formats."""
     return [known.name for known in _native.data_formats()]
 
 
 def either(names: list[str]) -> str:
+    """Names as a sentence lists them."""
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def refuse_decode(config: DatasetConfig, why: str) -> None:
+    """Raises ValueError where `decode` is given for what are no records."""
     if config.decode is not None:
         raise ValueError(f"decode: says what records of ArrayRecord files are; {why}; leave it out")
 
 
 def of_format(name: str, files: _native.FileListing, config: DatasetConfig) -> FileSource:
+    """The source of listed files of the format `name`, with a config's options.
+
+    Raises:
+        ValueError: There is no such format, or `decode` is given for another than ArrayRecord.
+    """
     found = _native.find_format(name)
     if found is None:
         raise ValueError(

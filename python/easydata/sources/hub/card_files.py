@@ -5,15 +5,13 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import yaml
 
 from easydata import _native
 from easydata.sources.hub.index import INSTALL
-
-if TYPE_CHECKING:
-    from easydata.sources.hub.split_files import HubSplits
+from easydata.sources.hub.splits import HubSplits
 
 # Names of splits, as they are called in the names of files and folders.
 _KEYWORDS = {
@@ -62,8 +60,6 @@ def converted_splits(root: str, paths: Sequence[str], subset: str | None) -> Hub
 
 
 def _splits(root: str, files: Mapping[str, Sequence[str]]) -> HubSplits:
-    from easydata.sources.hub.split_files import HubSplits
-
     kinds = {_native.format_of_name(path) for found in files.values() for path in found}
     if len(kinds) != 1 or not kinds <= set(_READ):
         _refuse(root, f"it has files of several formats, or of others ({_shown(kinds)})")

@@ -23,6 +23,7 @@ Entry = tuple[str, int, str]
 
 _TYPES = {"datasets": "dataset", "models": "model", "spaces": "space"}
 _NEAR_NAMES = 5
+_WHO = "say who you are (hf auth login, HF_TOKEN, or storage_options token)"
 _KEPT_TREES = 8
 
 _logger = logging.getLogger("easydata")
@@ -145,8 +146,7 @@ def raise_hub_error(
     if isinstance(error, errors.GatedRepoError):
         raise PermissionError(
             errno.EACCES,
-            f"{name} is gated, and its owner lets in who asks: open {page} and ask, then say who "
-            "you are (hf auth login, HF_TOKEN, or storage_options token)",
+            f"{name} is gated, and its owner lets in who asks: open {page} and ask, then {_WHO}",
         ) from None
     if isinstance(error, errors.RevisionNotFoundError):
         raise FileNotFoundError(
@@ -155,18 +155,16 @@ def raise_hub_error(
     if isinstance(error, errors.RepositoryNotFoundError):
         raise FileNotFoundError(
             errno.ENOENT,
-            f"there is no {_TYPES[kind]} {name} on the Hub, or it is private{_near(api, kind, name)}"
-            "; of a private one say who you are (hf auth login, HF_TOKEN, or storage_options token)",
+            f"there is no {_TYPES[kind]} {name} on the Hub{_near(api, kind, name)}, or it is "
+            f"private: then {_WHO}",
         ) from None
     if status in (401, 403):
         raise PermissionError(
             errno.EACCES,
-            f"{page} is not for us (status {status}); say who you are (hf auth login, HF_TOKEN, or "
-            "storage_options token)",
+            f"{page} is not for us (status {status}); {_WHO}",
         ) from None
-    if isinstance(error, errors.HfHubHTTPError) and status is not None and status < 500:
-        if status not in (408, 429):
-            raise OSError(errno.EPROTO, f"the Hub answers with status {status} to {page}") from None
+    if status is not None and status < 500 and status not in (408, 429):
+        raise OSError(errno.EPROTO, f"the Hub answers with status {status} to {page}") from None
     if isinstance(error, (errors.HfHubHTTPError, OSError)) or _is_of_transport(error):
         said = f"status {status}" if status is not None else f"{type(error).__name__}: {error}"
         raise OSError(errno.EIO, f"the Hub did not answer ({said})") from None

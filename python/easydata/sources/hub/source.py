@@ -12,9 +12,10 @@ from easydata.core.config import DatasetConfig
 from easydata.sources.data_files import list_data_files
 from easydata.sources.files import FileSource
 from easydata.sources.formats import of_format
-from easydata.sources.hub.index import is_offline, raise_hub_error
-from easydata.sources.hub.split_files import HubSplits, address_of, find_splits
+from easydata.sources.hub.index import HubIndex, is_offline, raise_hub_error
+from easydata.sources.hub.split_files import address_of, find_splits
 from easydata.sources.hub.split_spec import parse_split
+from easydata.sources.hub.splits import HubSplits
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo
 from easydata.transforms.fields import CastFields
 
@@ -35,9 +36,10 @@ def names_hub_dataset(config: DatasetConfig) -> bool:
 class HuggingFaceShardedSource(PlannedSource[Row]):
     """A data set of the Hugging Face Hub as one shard, named "{dataset_name}:{split}".
 
-    Its rows, and their order, are those of `datasets.load_dataset(dataset_name, subset, split=split,
-    streaming=True)`. Its files are its blocks: what several processes share, and what a shuffle
-    permutes. Nothing is asked before the first use; then the revision is resolved to a commit, once.
+    Its rows, and their order, are those of `datasets.load_dataset(dataset_name, subset,
+    split=split)`. Its files are its blocks: what several processes share, and what a shuffle
+    permutes. Nothing is asked before the first use; then the revision is resolved to a commit, for
+    good.
 
     Args:
         dataset_name: "org/name", or "org/name@revision" for a branch, a tag or a commit.
@@ -129,8 +131,6 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         """Has huggingface_hub get the files into its cache."""
         from huggingface_hub import snapshot_download
 
-        from easydata.sources.hub.index import HubIndex
-
         index = HubIndex(self._config.storage_options or {})
         root, _ = _native.split_hub_address(self.splits.root)
         name, commit = root.removeprefix("hf://datasets/").rstrip("/").split("@")
@@ -183,7 +183,7 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         return self.open_shard_at_row(shard_name, 0)
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Row]:
-        """The rows from one on. Those before it are not read, where their files tell their number."""
+        """The rows from one on; those before are not read where files tell their number."""
         return _native.iterate_rows(self._plan.stream(None, list(self.shard_names), row))
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
@@ -243,6 +243,11 @@ class _OneShard(PlannedSource[Row]):
                 for part in parts
                 for first, end in [part.rows_of(rows[part.split])]
             ]
+            if all(first == end for first, end in self._chosen):
+                raise ValueError(
+                    f"{self._of._dataset}: split {self._of._split!r} has no rows; there are "
+                    + ", ".join(f"{number} in {name!r}" for name, number in rows.items())
+                )
         return self._chosen
 
     def _rows_of_splits(self, by_percent: bool) -> dict[str, int]:
@@ -264,9 +269,9 @@ class _OneShard(PlannedSource[Row]):
         told = self._of.splits.num_rows.get(name)
         if by_percent and told is None:
             raise ValueError(
-                f"{self._of._dataset}: split {self._of._split!r} is a percentage of rows that nobody "
-                "counted: neither these files nor the card tell how many there are; name rows "
-                f"({name}[:1000]), or limit them by num_rows"
+                f"{self._of._dataset}: split {self._of._split!r} is a percentage of rows that "
+                "nobody counted: neither these files nor the card tell how many there are; name "
+                f"rows ({name}[:1000]), or limit them by num_rows"
             )
         if by_percent and told is not None:
             return told

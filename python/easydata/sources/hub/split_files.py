@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from easydata.sources.data_files import list_data_files, pinned
 from easydata.sources.formats import of_format
 from easydata.sources.hub import card_files
 from easydata.sources.hub.column_types import types_of_schema, types_of_text
+from easydata.sources.hub.splits import HubSplits
 
 # What a builder of `datasets` is here, by its name.
 _FORMATS = {"parquet": "parquet", "json": "json", "csv": "csv", "text": "txt", "arrow": "arrow"}
@@ -38,33 +37,6 @@ _DESCRIPTIONS = ("README.md", ".huggingface.yaml", "dataset_infos.json")
 _CONVERTED = "refs/convert/parquet"
 
 _logger = logging.getLogger("easydata")
-
-
-@dataclass(frozen=True)
-class HubSplits:
-    """The splits of a data set at a commit.
-
-    Attributes:
-        root: The repository's address, with the commit.
-        files: Addresses of the files of each split, in the order of their rows.
-        format: Of the files, by a name of the registry.
-        options: How they are read, by the names of DatasetConfig.
-        column_types: Types that the card gives to columns.
-        columns: Those that rows have, where the card says so; a row may lack some, which are null.
-        num_rows: Rows of splits, where the card tells them.
-    """
-
-    root: str
-    files: Mapping[str, Sequence[str]]
-    format: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    column_types: Mapping[str, str] = field(default_factory=dict)
-    columns: Sequence[str] | None = None
-    num_rows: Mapping[str, int] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """As other processes of a job are told it."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def find_splits(
@@ -99,8 +71,8 @@ def find_splits(
         converted = pinned(f"{name}@{_CONVERTED}/", storage_options, {})
     except FileNotFoundError:
         raise ValueError(
-            f"{root}: the rows are made by a script, which is not run, and the Hub has not converted "
-            "them to Parquet; ask the owner to upload them as files"
+            f"{root}: the rows are made by a script, which is not run, and the Hub has not "
+            "converted them to Parquet; ask the owner to upload them as files"
         ) from None
     _logger.warning("%s: a script makes the rows; their copy in Parquet is read", root)
     return card_files.converted_splits(converted, _tree(converted, storage_options), subset)
@@ -109,7 +81,8 @@ def find_splits(
 def _with_types(splits: HubSplits, storage_options: Mapping[str, Any] | None) -> HubSplits:
     """The same with the types of columns of text, which the first rows tell."""
     first = next(uri for files in splits.files.values() for uri in files)
-    config = DatasetConfig(data_files=first, storage_options=storage_options, **splits.options)
+    options = None if storage_options is None else dict(storage_options)
+    config = DatasetConfig(data_files=first, storage_options=options, **splits.options)
     rows = of_format(splits.format, list_data_files(first, storage_options), config)
     types = {**types_of_text(rows), **splits.column_types}
     return dataclasses.replace(splits, column_types=types)
@@ -198,8 +171,8 @@ def _schema_of(builder: Any) -> Any:
 def _format_of(root: str, builder: str, files: Mapping[str, Sequence[str]]) -> str:
     if builder not in _FORMATS:
         raise ValueError(
-            f"{root}: `datasets` reads it by its builder {builder!r}, whose rows are no text and no "
-            f"tables; read are {', '.join(sorted(_FORMATS))}"
+            f"{root}: `datasets` reads it by its builder {builder!r}, whose rows are no text and "
+            f"no tables; read are {', '.join(sorted(_FORMATS))}"
         )
     archives = [uri for found in files.values() for uri in found if uri.endswith((".zip", ".tar"))]
     if archives:
@@ -223,8 +196,8 @@ def _options_of(root: str, builder: Any) -> dict[str, Any]:
             options[known[name]] = value
         elif name not in ("columns", "header"):
             raise ValueError(
-                f"{root}: the card sets {name}={value!r} for the reader {builder.name}, which is not "
-                "done here; name the files (hf://.../*) and say how they are read"
+                f"{root}: the card sets {name}={value!r} for the reader {builder.name}, which is "
+                "not done here; name the files (hf://.../*) and say how they are read"
             )
     if builder.name == "csv" and builder.config.header is None:
         options["header"] = False
@@ -246,18 +219,6 @@ def _num_rows(builder: Any, descriptions: Mapping[str, bytes]) -> dict[str, int]
         for name, info in (builder.info.splits or {}).items()
         if info.num_examples
     }
-
-
-def splits_of_json(values: Mapping[str, Any]) -> HubSplits:
-    """What HubSplits.to_json() told.
-
-    Raises:
-        ValueError: It is another thing.
-    """
-    try:
-        return HubSplits(**{name: values[name] for name in HubSplits.__dataclass_fields__})
-    except (KeyError, TypeError):
-        raise ValueError(f"no splits of a data set: {json.dumps(values)[:200]}") from None
 
 
 def address_of(name: str) -> str:
