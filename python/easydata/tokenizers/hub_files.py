@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import hashlib
+import importlib
 import os
 import re
 import tempfile
@@ -200,17 +201,17 @@ class _Asking:
             if known is not None:
                 return known
         from huggingface_hub import constants
-        from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
+        utils: Any = importlib.import_module("huggingface_hub.utils")
         address = f"{constants.ENDPOINT}/api/models/{self._repository}"
-        answer = http_backoff(
+        answer = utils.http_backoff(
             "GET",
             f"{address}/revision/{quote(self._revision, safe='')}",
-            headers=build_hf_headers(token=self._named.token, library_name="easydata"),
+            headers=utils.build_hf_headers(token=self._named.token, library_name="easydata"),
             max_retries=_RETRIES,
             timeout=constants.HF_HUB_ETAG_TIMEOUT,
         )
-        hf_raise_for_status(answer)
+        utils.hf_raise_for_status(answer)
         commit = answer.json().get("sha")
         if not isinstance(commit, str) or not _COMMIT.fullmatch(commit):
             raise ConnectionError(f"{constants.ENDPOINT} answers without a commit")
@@ -355,9 +356,9 @@ def _git_id(data: bytes) -> str:
 
 def _silent() -> Any:
     """huggingface_hub's progress bar, which shows nothing: the files are small."""
-    from huggingface_hub.utils import tqdm
+    utils: Any = importlib.import_module("huggingface_hub.utils")
 
-    class Silent(tqdm):  # type: ignore[misc]
+    class Silent(utils.tqdm):  # type: ignore[misc]
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **{**kwargs, "disable": True})
 

@@ -473,6 +473,15 @@ def test_the_hub_is_away_and_the_cache_has_it(models: HubServer, waits: list[flo
     assert Tokenizer(f"{NAME}@{commit}").commit == commit
 
 
+def test_a_part_of_the_files_is_not_taken_for_all(models: HubServer, waits: list[float]) -> None:
+    """huggingface_hub gives the folder that it has where it cannot list what there should be."""
+    import huggingface_hub
+
+    huggingface_hub.hf_hub_download(NAME, "tokenizer.json")
+    models.rules = [Rule("status", status=503, path="/tree/")]
+    refused(NAME, ConnectionError, "its files could not be listed")
+
+
 def test_files_that_are_cut_or_changed(models: HubServer, waits: list[float]) -> None:
     models.rules = [Rule("flip", at=300, times=1, path=r"/tokenizer\.json")]
     assert Tokenizer(NAME).encode("ab").tolist() == [97, 98]
