@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from easydata import _native
@@ -77,6 +78,8 @@ class HubError:
         if isinstance(error, errors.RevisionNotFoundError):
             return self._no_revision()
         status = _status(error)
+        if status is not None and not self._is_of_the_hub(error):
+            return self.unreachable(_short(error), cached)
         if status == 401:
             return PermissionError(
                 f"tokenizer {self._name}: {self._endpoint} does not accept the token that it was "
@@ -169,6 +172,11 @@ class HubError:
         except Exception:  # it only helps
             return []
         return found
+
+    def _is_of_the_hub(self, error: Any) -> bool:
+        """Whether the Hub itself answered, and not a store that it sent us to."""
+        answered = urlsplit(str(error.response.url)).netloc
+        return answered.rpartition("@")[2] == urlsplit(self._endpoint).netloc
 
     def _is_known(self) -> bool:
         """Whether there is a token, of which the Hub knows who asks."""

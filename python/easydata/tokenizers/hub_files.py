@@ -47,7 +47,6 @@ _RETRIES = 3
 _lock = threading.Lock()
 # What was found out, for all of this process: a name means one commit, and is asked for once.
 _commits: dict[tuple[str, str, str], str] = {}
-_found: dict[tuple[str, str, str, bool], HubFiles] = {}
 
 
 @dataclass(frozen=True)
@@ -134,10 +133,7 @@ def hub_files(named: NamedTokenizer, *, older: bool = False) -> HubFiles:
     repository, revision = parts
     cache = str(Path(named.cache_dir or constants.HF_HUB_CACHE).expanduser().resolve())
     with _lock:
-        key = (repository, revision, cache, older)
-        if key not in _found:
-            _found[key] = _Asking(named, repository, revision, cache).files(older)
-        return _found[key]
+        return _Asking(named, repository, revision, cache).files(older)
 
 
 def commits_of(names: Iterable[Any]) -> dict[str, str]:
@@ -157,8 +153,6 @@ def pin(commits: Mapping[str, str]) -> None:
             raise ValueError(f"{commit!r} is no commit of {name!r}")
         with _lock:
             _commits[(*parts, "")] = commit
-            for key in [key for key in _found if key[:2] == parts]:
-                del _found[key]
 
 
 class _Asking:

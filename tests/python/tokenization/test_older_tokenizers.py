@@ -30,7 +30,6 @@ QWEN = {"AutoTokenizer": ["tokenization_qwen.QWenTokenizer", None]}
 def _forgotten() -> Iterator[None]:
     yield
     hub_files._commits.clear()
-    hub_files._found.clear()
 
 
 def gpt2_files(**config: Any) -> dict[str, bytes]:
@@ -89,7 +88,6 @@ def test_offline(hub_here: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     constants = pytest.importorskip("huggingface_hub.constants")
     hub_here.repo("models", "org/old", gpt2_files())
     made = Tokenizer("org/old")
-    hub_files._found.clear()
     hub_files._commits.clear()
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     hub_here.log.clear()
