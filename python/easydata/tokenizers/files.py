@@ -109,6 +109,7 @@ def _of_hub(named: NamedTokenizer, view: View) -> TokenizerSource:
         )
     made = _of_path(named.name, files.folder, view)
     made.repository, made.commit = files.repository, files.commit
+    _log.info("tokenizer %s is %s@%s", made.name, files.repository, files.commit)
     if files.listed is None and not (files.folder / _CONFIG_NAME).is_file():
         _notice(
             made.name,

@@ -236,6 +236,7 @@ def test_metadata_name_the_commit_and_no_token(
     with pipeline.source().tokenize().load().build() as loader:
         next(iter(loader))
         state = json.dumps(loader.state_dict())
+    assert f"tokenizer org/private is org/private@{sha}" in caplog.text
     told = [state, frozen, repr(tokenizer), repr(config), str(tokenizer.describe()), caplog.text]
     told += [repr(hub_files.NamedTokenizer("a/b", token)), *map(str, capfd.readouterr())]
     told += [file.read_bytes().decode("latin-1") for file in Path("saved").iterdir()]
