@@ -1,0 +1,453 @@
+"""Pushing finished outputs to a dataset repository of the Hub.
+
+Shards go up first, in as many commits as it takes, into a folder of this push that no reader looks
+into (`.easydata/...`); a push that is run again goes on there. One last commit then puts them in
+their places, deletes what an earlier push left, and tells in the card and in `_metadata.json` what
+is there: until then readers see what was there before, and never a part of what comes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from easydata.core.config import SaveStageConfig
+from easydata.core.config_class import ConfigError, require
+from easydata.execution.push.card import (
+    Entry,
+    configs_of,
+    matching,
+    merged,
+    patterns_of,
+    reader_of,
+    values_of,
+)
+from easydata.execution.push.outputs import DEFAULT_CONFIG, Output, Shard, outputs_in, shards_of
+from easydata.execution.push.repository import (
+    CARD,
+    METADATA,
+    HubRepository,
+    Snapshot,
+    metadata_text,
+)
+from easydata.execution.push.section import section_of
+
+__all__ = ["push_to_hub"]
+
+_log = logging.getLogger("easydata")
+
+# What one commit of shards has at most, beside one shard of any size.
+FILES_A_COMMIT = 50
+BYTES_A_COMMIT = 1 << 30
+# How often others may commit between our look and our last commit.
+_LOOKS = 10
+
+# Where shards wait for the last commit. Names with a dot are hidden from readers of folders and
+# from patterns.
+_WAITING = ".easydata"
+_READERS = {"parquet": "parquet", "arrow": "arrow", "jsonl": "json"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is known of an output before it is written.
+
+    Attributes:
+        format: Of its files.
+        prefix: What their names begin with; None: it is not known yet.
+    """
+
+    format: str
+    prefix: str | None = None
+
+
+class HubPush:
+    """A push to the repository `repo_id`: checked before the outputs are made, and done after.
+
+    Raises:
+        ConfigError: When `repo_id` is none.
+        ImportError: huggingface_hub is not installed.
+    """
+
+    def __init__(
+        self, repo_id: str | None, *, private: bool = False, token: str | None = None
+    ) -> None:
+        config = SaveStageConfig(push_to_hub=True, hub_repo_id=repo_id)
+        require(config, "hub_repo_id")
+        self._repository = HubRepository(str(repo_id), token)
+        self._private = private
+
+    @property
+    def repo_id(self) -> str:
+        """The repository."""
+        return self._repository.repo_id
+
+    def check(self, plans: Mapping[str, Plan]) -> None:
+        """Says before anything is written why outputs could not be pushed.
+
+        Args:
+            plans: What is known of each output, by its config.
+
+        Raises:
+            ConfigError: They cannot be configs of this repository.
+            PermissionError: Who asks may not write there.
+            OSError: The Hub is not reached.
+        """
+        self._found(plans)
+
+    def _found(self, plans: Mapping[str, Plan]) -> Snapshot | None:
+        """What the repository holds, where it may be pushed to; None where there is none."""
+        self._check_formats(plans)
+        self._repository.check_rights()
+        found = self._repository.look()
+        if found is not None:
+            self._check_repository(found, plans)
+        return found
+
+    def push(self, outputs: Mapping[str, Output]) -> str:
+        """Pushes outputs as configs of the repository; gives its address.
+
+        Raises:
+            ConfigError, PermissionError, OSError: As check() has it.
+            ValueError: An output is damaged.
+        """
+        plans = {name: Plan(out.format, _prefix(out.shards)) for name, out in outputs.items()}
+        with _quiet():
+            try:
+                found = self._found(plans)
+                if found is None:
+                    self._repository.create(private=self._private)
+                    found = self._look()
+                self._say_unnamed(found)
+                for name, output in outputs.items():
+                    self._send(name, output, found)
+                self._finish(outputs, plans)
+            except BaseException as error:
+                if isinstance(error, (OSError, KeyboardInterrupt)):
+                    folders = ", ".join(output.folder for output in outputs.values())
+                    error.add_note(f"{folders} is whole; push it again to go on")
+                raise
+        return self._repository.url
+
+    def _check_formats(self, plans: Mapping[str, Plan]) -> None:
+        wrong = []
+        for name, plan in plans.items():
+            if plan.format not in _READERS:
+                wrong.append(f"{name!r} is {plan.format}, which `datasets` does not read; push "
+                             "parquet, arrow or jsonl")
+            if not _is_config_name(name):
+                wrong.append(f"the dataset {name!r} cannot be a config of the Hub: its name may "
+                             "not begin with a dot or have any of <>:/\\|?*\"[]{} in it")
+        if len({plan.format for plan in plans.values()}) > 1:
+            formats = ", ".join(f"{name!r} is {plan.format}" for name, plan in plans.items())
+            wrong.append(f"datasets of one repository have one format; {formats}")
+        if wrong:
+            raise ConfigError(f"push to {self.repo_id}", wrong)
+
+    def _check_repository(self, found: Snapshot, plans: Mapping[str, Plan]) -> None:
+        wrong = []
+        if self._private and not found.private:
+            wrong.append("the repository is there already, and public, and hub_private is set; "
+                         "make it private in its settings, or push to another one")
+        script = f"{self.repo_id.rpartition('/')[2]}.py"
+        if script in found.files:
+            wrong.append(f"it has a loading script, {script}, for which `datasets` loads nothing "
+                         "from it; delete that, or push to another one")
+        try:
+            configs = configs_of(values_of(found.card))
+        except ValueError as error:
+            raise ConfigError(f"push to {self.repo_id}", [*wrong, f"{error}; mend it"]) from None
+        for name in plans:
+            if name in configs and name not in found.pushed:
+                wrong.append(f"its card has a config {name!r} that EasyData did not push; push "
+                             "under another name (config_name=, --config-name), or take it out of "
+                             "the card's configs (its files may stay)")
+        (reader, *_) = (_READERS[plan.format] for plan in plans.values())
+        for name, config in configs.items():
+            if name in plans:
+                continue
+            other = _reader_of_config(config, found)
+            if other is not None and other != reader:
+                wrong.append(f"`datasets` reads all configs of a repository as one format: its "
+                             f"config {name!r} is {other}, and these are {reader}; write them as "
+                             "that (format=), or push to another repository")
+            if config.get("default") is True and DEFAULT_CONFIG in plans:
+                wrong.append(f"its config {name!r} is marked as the default one, which "
+                             f"{DEFAULT_CONFIG!r} would be, too; push under another name "
+                             "(config_name=, --config-name)")
+        for name, plan in plans.items():
+            for path in self._in_the_way(name, plan, found):
+                wrong.append(f"{path} in it is not of a push of EasyData, and would be taken for "
+                             "one of its files; move it")
+        if wrong:
+            raise ConfigError(f"push to {self.repo_id}", wrong)
+
+    def _say_unnamed(self, found: Snapshot) -> None:
+        """Says what `datasets` finds by its name today, and in a repository with configs not."""
+        if configs_of(values_of(found.card)):
+            return
+        unnamed = [
+            path
+            for path in found.files
+            if reader_of(path) and not path.startswith((".", METADATA)) and "/." not in path
+        ]
+        if unnamed:
+            _log.warning(
+                "%s: its card has no configs; now it gets some, and `datasets` reads only files "
+                "that they name, so %d that are there are read no more (%s ...): name them in the "
+                "card's configs",
+                self.repo_id,
+                len(unnamed),
+                unnamed[0],
+            )
+
+    def _send(self, name: str, output: Output, found: Snapshot) -> None:
+        """Commits the shards that are not there yet."""
+        waiting = _waiting_room(name, output)
+        there = self._kept(name, output, found)
+        missing = [
+            shard
+            for shard in output.shards
+            if shard not in there and found.files.get(f"{waiting}/{shard.name}") != shard.bytes
+        ]
+        if not missing:
+            return
+        sent = 0
+        told = metadata_text({name: output.public_values()}).encode()
+        for batch in _batches(missing):
+            with tempfile.TemporaryDirectory() as folder:
+                paths = output.local_files(batch, Path(folder))
+                files: list[tuple[str, Path | bytes]] = [
+                    (f"{waiting}/{shard.name}", path)
+                    for shard, path in zip(batch, paths, strict=True)
+                ]
+                # Whose files these are, for a push of something else that finds them.
+                files.append((f"{waiting}/{METADATA}", told))
+                sent += len(batch)
+                self._repository.add(files, f"Upload {name}: {sent} of {len(missing)} files")
+
+    def _finish(self, outputs: Mapping[str, Output], plans: Mapping[str, Plan]) -> None:
+        """The last commit, from which on readers see the outputs."""
+        for _ in range(_LOOKS):
+            found = self._look()
+            self._check_repository(found, plans)
+            if self._is_changed(found, outputs):
+                return
+        raise OSError(f"{self.repo_id}: others keep committing there; push again when they are done")
+
+    def _is_changed(self, found: Snapshot, outputs: Mapping[str, Output]) -> bool:
+        moved: list[tuple[str, str]] = []
+        deleted: list[str] = []
+        for name, output in outputs.items():
+            waiting = _waiting_room(name, output)
+            there = self._kept(name, output, found)
+            moved += [
+                (f"{waiting}/{shard.name}", f"{name}/{shard.name}")
+                for shard in output.shards
+                if shard not in there
+            ]
+            names = {shard.name for shard in output.shards}
+            deleted += [
+                path
+                for shard in self._pushed_shards(name, found)
+                if shard.name not in names and (path := f"{name}/{shard.name}") in found.files
+            ]
+            deleted += self._left_waiting(name, found)
+        sources = {source for source, _ in moved}
+        pushed = {**found.pushed, **{n: out.public_values() for n, out in outputs.items()}}
+        entries = [_entry(name, output) for name, output in outputs.items()]
+        title = self.repo_id.rpartition("/")[2]
+        texts = [
+            (METADATA, metadata_text(found.pushed), metadata_text(pushed)),
+            (CARD, found.card, merged(found.card, title, entries)),
+        ]
+        added = [
+            (path, new.encode("utf-8", "surrogateescape"))
+            for path, old, new in texts
+            if new != old or path not in found.files
+        ]
+        deleted = [path for path in deleted if path not in sources]
+        if not moved and not deleted and not added:
+            return True
+        rows = sum(shard.rows for output in outputs.values() for shard in output.shards)
+        made = f"Push {', '.join(outputs)} with EasyData: {rows} rows"
+        return self._repository.change(found.sha, added, moved, deleted, made)
+
+    def _in_the_way(self, name: str, plan: Plan, found: Snapshot) -> Iterator[str]:
+        """Files of others that the pattern of a config would take in."""
+        if plan.prefix is None:
+            return
+        ours = {f"{name}/{shard.name}" for shard in self._pushed_shards(name, found)}
+        for path in matching(f"{name}/{plan.prefix}*", found.files):
+            if path not in ours and reader_of(path) == _READERS[plan.format]:
+                yield path
+
+    def _pushed_shards(self, name: str, found: Snapshot) -> Sequence[Shard]:
+        """The files of an earlier push of a config."""
+        return _shards(found.pushed[name], self.repo_id) if name in found.pushed else ()
+
+    def _kept(self, name: str, output: Output, found: Snapshot) -> set[Shard]:
+        """The shards that lie where they belong since an earlier push."""
+        pushed = {shard.content for shard in self._pushed_shards(name, found)}
+        return {
+            shard
+            for shard in output.shards
+            if shard.content in pushed and found.files.get(f"{name}/{shard.name}") == shard.bytes
+        }
+
+    def _left_waiting(self, name: str, found: Snapshot) -> list[str]:
+        """What pushes of a config, this one or others that did not end, have waiting."""
+        rooms = [
+            path.rpartition("/")[0]
+            for path in found.files
+            if path.startswith(f"{_WAITING}/{name}/") and path.endswith(f"/{METADATA}")
+        ]
+        left = []
+        for room in rooms:
+            told = self._repository.waiting_in(room, found.sha)
+            named = [f"{room}/{shard.name}" for shard in _shards(told.get(name, {}), self.repo_id)]
+            left += [path for path in [*named, f"{room}/{METADATA}"] if path in found.files]
+        return left
+
+    def _look(self) -> Snapshot:
+        found = self._repository.look()
+        if found is None:
+            raise OSError(f"{self.repo_id}: the repository is gone; push again to make it anew")
+        return found
+
+
+def push_to_hub(
+    folder: str | os.PathLike[str],
+    repo_id: str,
+    *,
+    private: bool = False,
+    token: str | None = None,
+    config_name: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> str:
+    """Pushes a finished output to a dataset repository of the Hub.
+
+    Readers see what was there before until the last commit, and then what is pushed. A push that
+    was interrupted and is run again goes on where it was. Files of an earlier push that this one
+    does not have are deleted, and no others.
+
+    Args:
+        folder: What save_dataset(), .save() or `easydata tokenize` wrote, here or at a prefix of an
+            object store; or a folder of several datasets, each in one of its own.
+        repo_id: The repository, "org/name"; it is made where there is none.
+        private: Make it a private one; one that is there already must be.
+        token: A token that may write; None: HF_TOKEN, or the one that `hf auth login` keeps.
+        config_name: The name that `datasets` has for it; None: "default", and for several datasets
+            their own names.
+        storage_options: Who reads the output from an object store; see docs/guide/stores.md.
+
+    Returns:
+        The address of the repository; `datasets.load_dataset(repo_id)` gives the rows.
+
+    Raises:
+        FileNotFoundError: When the folder holds no finished output.
+        ConfigError: When it cannot be pushed there: its format, or what the repository has.
+        PermissionError: When the token may not write there.
+        OSError: When the Hub is not reached, or refuses.
+        ImportError: When huggingface_hub is not installed.
+    """
+    push = HubPush(repo_id, private=private, token=token)
+    return push.push(outputs_in(os.fspath(folder), storage_options, config_name))
+
+
+def _is_config_name(name: str) -> bool:
+    is_plain = bool(name) and not name.startswith(".") and name.isprintable()
+    return is_plain and not any(letter in '<>:/\\|?*"[]{}' for letter in name)
+
+
+def _reader_of_config(config: Mapping[str, Any], found: Snapshot) -> str | None:
+    """Who of `datasets` reads a config of the card, as far as names tell."""
+    for pattern in patterns_of(config):
+        for name in [pattern, *matching(pattern, found.files)]:
+            if (reader := reader_of(name)) is not None:
+                return reader
+    return None
+
+
+def _prefix(shards: Sequence[Shard]) -> str:
+    """What the names of shards begin with: "shard-" of shard-00000.parquet."""
+    return os.path.commonprefix([shard.name for shard in shards]).partition(".")[0].rstrip(
+        "0123456789"
+    )
+
+
+def _pattern(name: str, output: Output) -> str:
+    """The shards of an output, and nothing else that may come to lie beside them."""
+    ending = output.shards[0].name.partition(".")[2]
+    return f"{name}/{_prefix(output.shards)}*.{ending}"
+
+
+def _waiting_room(name: str, output: Output) -> str:
+    return f"{_WAITING}/{name}/{output.digest}"
+
+
+def _shards(values: Mapping[str, Any], repo_id: str) -> Sequence[Shard]:
+    try:
+        return shards_of(values)
+    except ValueError as error:
+        raise ValueError(
+            f"{repo_id}: {METADATA} in it is damaged: {error}; nothing was deleted that it names; "
+            "mend or delete it"
+        ) from None
+
+
+def _batches(shards: Sequence[Shard]) -> Iterator[list[Shard]]:
+    batch: list[Shard] = []
+    for shard in shards:
+        is_full = sum(each.bytes for each in batch) + shard.bytes > BYTES_A_COMMIT
+        if batch and (is_full or len(batch) >= FILES_A_COMMIT):
+            yield batch
+            batch = []
+        batch.append(shard)
+    yield batch
+
+
+def _entry(name: str, output: Output) -> Entry:
+    size = sum(shard.bytes for shard in output.shards)
+    rows = sum(shard.rows for shard in output.shards)
+    split = {"name": "train", "num_bytes": size, "num_examples": rows}
+    info = {"splits": [split], "download_size": size, "dataset_size": size}
+    if (features := _features(output)) is not None:
+        info = {"features": features, **info}
+    return Entry(name, _pattern(name, output), info, section_of(name, output.public_values()))
+
+
+def _features(output: Output) -> Any:
+    """The types of the columns as `datasets` writes them; None where it is not installed."""
+    try:
+        from datasets import Features
+    except ImportError:
+        return None
+    schema = output.schema()
+    return None if schema is None else Features.from_arrow_schema(schema)._to_yaml_list()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """The library's bars are drawn on a terminal only."""
+    from huggingface_hub.utils import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
+
+    if sys.stderr.isatty() or are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()
