@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from data_folders import OWN, ROOTS, SHARED, WITHOUT_SHARED
+from hub_libraries import hub, hub_here
 from skipped_tests import cpp_wants, table
 from small_tokenizer import small_tokenizer
 from stores import certificates, ftp, gcs, moto, nginx, nginx_tls, seaweed
@@ -15,7 +16,17 @@ from stores import certificates, ftp, gcs, moto, nginx, nginx_tls, seaweed
 pytest_plugins = ["parts"]
 
 # Servers run once, for whichever tests ask for them.
-__all__ = ["certificates", "ftp", "gcs", "moto", "nginx", "nginx_tls", "seaweed"]
+__all__ = [
+    "certificates",
+    "ftp",
+    "gcs",
+    "hub",
+    "hub_here",
+    "moto",
+    "nginx",
+    "nginx_tls",
+    "seaweed",
+]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs the tests in the background has Ctrl-C ignored; tests of Ctrl-C need it.

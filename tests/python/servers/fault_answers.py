@@ -87,19 +87,19 @@ class Answer:
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-def file_answer(data: bytes, request: Request) -> Answer:
-    """What a file's server answers: ranges, a strong ETag, If-Match."""
-    tag = '"' + hashlib.md5(data).hexdigest() + '"'
+def file_answer(data: bytes, request: Request, tag: str | None = None) -> Answer:
+    """What a file's server answers: ranges, a strong ETag (of its own, or `tag`), If-Match."""
+    tag = tag or '"' + hashlib.md5(data).hexdigest() + '"'
     headers = {"ETag": tag, "Accept-Ranges": "bytes"}
     if request.headers.get("if-match", tag) != tag:
         return Answer(412, {**headers, "Content-Length": "0"}, b"")
     status, first, body = 200, 0, data
     if "range" in request.headers:
         begin, _, end = request.headers["range"].removeprefix("bytes=").partition("-")
-        first = int(begin)
+        first = int(begin) if begin else max(0, len(data) - int(end))
         if first >= len(data):
             return Answer(416, {**headers, "Content-Length": "0"}, b"")
-        body = data[first : int(end) + 1 if end else None]
+        body = data[first : int(end) + 1 if begin and end else None]
         status = 206
         headers["Content-Range"] = f"bytes {first}-{first + len(body) - 1}/{len(data)}"
     headers["Content-Length"] = str(len(body))

@@ -137,6 +137,8 @@ class Asked:
     status: int | None = None  # None: no answer was begun
     attempt: int = 1  # how often the same was asked until now
     slowed: tuple[str, ...] = ()  # latency, bandwidth
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold secrets
+    server: str = ""  # whom it was asked, where several share a log
     time: float = field(default_factory=time.monotonic)
 
 
@@ -235,6 +237,7 @@ class Faults:
             authorized="authorization" in given,
             token=token in given or f"{token}=" in request.query.lower(),
             attempt=attempt,
+            headers=given,
         )
         fate = Fate(asked)
         for each in self._watched:
