@@ -211,8 +211,10 @@ class DatasetWriter(
             **{**self._given, "format": self.format},
         )
         made = WriteJob(job, stream, self._output_path, self._progress, self._storage_options)
+        named = self._given["shard_prefix"]
+        prefix = f"{named}_" if named else DEFAULT_PREFIX
         made.push = self._push
-        made.plan = Plan(self.format, self._given["shard_prefix"] or DEFAULT_PREFIX)
+        made.plan = Plan(self.format, prefix)
         # In memory, other rows look like the same job.
         made.keeps_finished = resumable and not in_memory and not self._given["overwrite"]
         return made

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,6 +53,9 @@ _LOOKS = 10
 # Where shards wait for the last commit. Names with a dot are hidden from readers of folders and
 # from patterns.
 _WAITING = ".easydata"
+_NUMBERED = re.compile(r"(.*?)[0-9]+(\.[a-z][a-z0-9.]*)")
+# What patterns take for something else.
+_MEANS_MORE = set("*?[]{}")
 _READERS = {"parquet": "parquet", "arrow": "arrow", "jsonl": "json"}
 
 
@@ -118,6 +122,8 @@ class HubPush:
             ConfigError, PermissionError, OSError: As check() has it.
             ValueError: An output is damaged.
         """
+        for output in outputs.values():
+            output.check_files()
         plans = {name: Plan(out.format, _prefix(out.shards)) for name, out in outputs.items()}
         with _quiet():
             try:
@@ -140,11 +146,19 @@ class HubPush:
         wrong = []
         for name, plan in plans.items():
             if plan.format not in _READERS:
-                wrong.append(f"{name!r} is {plan.format}, which `datasets` does not read; push "
-                             "parquet, arrow or jsonl")
+                wrong.append(
+                    f"{name!r} is {plan.format}, which `datasets` does not read; push "
+                    "parquet, arrow or jsonl"
+                )
             if not _is_config_name(name):
-                wrong.append(f"the dataset {name!r} cannot be a config of the Hub: its name may "
-                             "not begin with a dot or have any of <>:/\\|?*\"[]{} in it")
+                wrong.append(
+                    f"the dataset {name!r} cannot be a config of the Hub: its name may "
+                    'not begin with a dot or have any of <>:/\\|?*"[]{} in it'
+                )
+            if _MEANS_MORE & set(plan.prefix or ""):
+                wrong.append(
+                    f"shard_prefix: names on the Hub may not have any of *?[]{{}}: {plan.prefix!r}"
+                )
         if len({plan.format for plan in plans.values()}) > 1:
             formats = ", ".join(f"{name!r} is {plan.format}" for name, plan in plans.items())
             wrong.append(f"datasets of one repository have one format; {formats}")
@@ -154,38 +168,50 @@ class HubPush:
     def _check_repository(self, found: Snapshot, plans: Mapping[str, Plan]) -> None:
         wrong = []
         if self._private and not found.private:
-            wrong.append("the repository is there already, and public, and hub_private is set; "
-                         "make it private in its settings, or push to another one")
+            wrong.append(
+                "the repository is there already, and public, and hub_private is set; "
+                "make it private in its settings, or push to another one"
+            )
         script = f"{self.repo_id.rpartition('/')[2]}.py"
         if script in found.files:
-            wrong.append(f"it has a loading script, {script}, for which `datasets` loads nothing "
-                         "from it; delete that, or push to another one")
+            wrong.append(
+                f"it has a loading script, {script}, for which `datasets` loads nothing "
+                "from it; delete that, or push to another one"
+            )
         try:
             configs = configs_of(values_of(found.card))
         except ValueError as error:
             raise ConfigError(f"push to {self.repo_id}", [*wrong, f"{error}; mend it"]) from None
         for name in plans:
             if name in configs and name not in found.pushed:
-                wrong.append(f"its card has a config {name!r} that EasyData did not push; push "
-                             "under another name (config_name=, --config-name), or take it out of "
-                             "the card's configs (its files may stay)")
+                wrong.append(
+                    f"its card has a config {name!r} that EasyData did not push; push "
+                    "under another name (config_name=, --config-name), or take it out of "
+                    "the card's configs (its files may stay)"
+                )
         (reader, *_) = (_READERS[plan.format] for plan in plans.values())
         for name, config in configs.items():
             if name in plans:
                 continue
             other = _reader_of_config(config, found)
             if other is not None and other != reader:
-                wrong.append(f"`datasets` reads all configs of a repository as one format: its "
-                             f"config {name!r} is {other}, and these are {reader}; write them as "
-                             "that (format=), or push to another repository")
+                wrong.append(
+                    f"`datasets` reads all configs of a repository as one format: its "
+                    f"config {name!r} is {other}, and these are {reader}; write them as "
+                    "that (format=), or push to another repository"
+                )
             if config.get("default") is True and DEFAULT_CONFIG in plans:
-                wrong.append(f"its config {name!r} is marked as the default one, which "
-                             f"{DEFAULT_CONFIG!r} would be, too; push under another name "
-                             "(config_name=, --config-name)")
+                wrong.append(
+                    f"its config {name!r} is marked as the default one, which "
+                    f"{DEFAULT_CONFIG!r} would be, too; push under another name "
+                    "(config_name=, --config-name)"
+                )
         for name, plan in plans.items():
             for path in self._in_the_way(name, plan, found):
-                wrong.append(f"{path} in it is not of a push of EasyData, and would be taken for "
-                             "one of its files; move it")
+                wrong.append(
+                    f"{path} in it is not of a push of EasyData, and would be taken for "
+                    "one of its files; move it"
+                )
         if wrong:
             raise ConfigError(f"push to {self.repo_id}", wrong)
 
@@ -240,7 +266,9 @@ class HubPush:
             self._check_repository(found, plans)
             if self._is_changed(found, outputs):
                 return
-        raise OSError(f"{self.repo_id}: others keep committing there; push again when they are done")
+        raise OSError(
+            f"{self.repo_id}: others keep committing there; push again when they are done"
+        )
 
     def _is_changed(self, found: Snapshot, outputs: Mapping[str, Output]) -> bool:
         moved: list[tuple[str, str]] = []
@@ -376,17 +404,23 @@ def _reader_of_config(config: Mapping[str, Any], found: Snapshot) -> str | None:
     return None
 
 
+def _name_parts(shards: Sequence[Shard]) -> tuple[str, str]:
+    """What stands before and behind the numbers of shards: "shard-" and ".parquet"."""
+    matches = [_NUMBERED.fullmatch(shard.name) for shard in shards]
+    parts = {(match[1], match[2]) for match in matches if match is not None}
+    if len(parts) != 1 or None in matches:
+        raise ValueError(f"{shards[0].name} and the others are not numbered as shards are")
+    return parts.pop()
+
+
 def _prefix(shards: Sequence[Shard]) -> str:
-    """What the names of shards begin with: "shard-" of shard-00000.parquet."""
-    return os.path.commonprefix([shard.name for shard in shards]).partition(".")[0].rstrip(
-        "0123456789"
-    )
+    return _name_parts(shards)[0]
 
 
 def _pattern(name: str, output: Output) -> str:
     """The shards of an output, and nothing else that may come to lie beside them."""
-    ending = output.shards[0].name.partition(".")[2]
-    return f"{name}/{_prefix(output.shards)}*.{ending}"
+    prefix, ending = _name_parts(output.shards)
+    return f"{name}/{prefix}*{ending}"
 
 
 def _waiting_room(name: str, output: Output) -> str:
@@ -437,17 +471,14 @@ def _features(output: Output) -> Any:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """The library's bars are drawn on a terminal only."""
-    from huggingface_hub.utils import (
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-    )
+    import huggingface_hub
 
-    if sys.stderr.isatty() or are_progress_bars_disabled():
+    bars: Any = huggingface_hub.utils
+    if sys.stderr.isatty() or bars.are_progress_bars_disabled():
         yield
         return
-    disable_progress_bars()
+    bars.disable_progress_bars()
     try:
         yield
     finally:
-        enable_progress_bars()
+        bars.enable_progress_bars()

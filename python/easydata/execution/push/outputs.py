@@ -29,7 +29,9 @@ DEFAULT_CONFIG = "default"
 # Options that are places of the machine that wrote the output.
 _PLACES = {"output_path", "output_dir", "save_path", "quarantine_path", "cache_path", "cache_dir"}
 # A path from the root or from a home folder, of at least two names, within other text.
-_PATH = re.compile(r"""(?<![^\s"'=(\[{,])(?:file://)?(?:~|[A-Za-z]:)?[/\\][^\s"'/\\]+[/\\][^\s"']*""")
+_PATH = re.compile(
+    r"""(?<![^\s"'=(\[{,])(?:file://)?(?:~|[A-Za-z]:)?[/\\][^\s"'/\\]+[/\\][^\s"']*"""
+)
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ def shards_of(values: Mapping[str, Any]) -> list[Shard]:
     shards = []
     for each in listed:
         try:
-            numbers = [int(each[key]) for key in ("bytes", "rows", "tokens")]
-            shard = Shard(each["name"], *numbers, each["xxh3"])
+            size, rows, tokens = (int(each[key]) for key in ("bytes", "rows", "tokens"))
+            shard = Shard(each["name"], size, rows, tokens, each["xxh3"])
         except (TypeError, KeyError, ValueError):
             raise ValueError(f"a shard is not described as one: {each!r}") from None
         name = shard.name
@@ -130,39 +132,44 @@ class Output:
         values: dict[str, Any] = _without_places(without_secrets(self.values))
         return values
 
-    def local_files(self, shards: Sequence[Shard], into: Path) -> list[Path]:
-        """The files of shards on this machine; those of a store are copied into a folder.
+    def check_files(self) -> None:
+        """Looks whether all shards are there.
 
         Raises:
+            FileNotFoundError: One is not.
             ValueError: One has not the size that the metadata say.
         """
-        if not self.is_remote:
-            paths = [Path(self.folder, shard.name) for shard in shards]
-            for path, shard in zip(paths, shards, strict=True):
-                self._check_size(shard, path.stat().st_size)
-            return paths
+        if self.is_remote:
+            listing = self._listing(self.shards)
+            sizes = [listing.size_of(number) for number in range(len(listing))]
+        else:
+            sizes = [Path(self.folder, shard.name).stat().st_size for shard in self.shards]
+        for shard, size in zip(self.shards, sizes, strict=True):
+            if size != shard.bytes:
+                raise ValueError(
+                    f"{path_in(self.folder, shard.name)} has {size:,} bytes, and was written with "
+                    f"{shard.bytes:,}; `easydata verify {self.folder}` says what is damaged"
+                )
+
+    def _listing(self, shards: Sequence[Shard]) -> _native.FileListing:
+        """The files of shards on a store, in their order."""
         names = [path_in(self.folder, shard.name) for shard in shards]
         listing = list_data_files(names, self._options)
         places = {uri: number for number, uri in enumerate(listing.uris)}
-        made = []
-        for name, shard in zip(names, shards, strict=True):
-            file = listing.open(places.get(name, 0)) if name in places else None
-            if file is None:
-                raise FileNotFoundError(f"{name} is gone, which {self._metadata_path} names")
-            self._check_size(shard, file.size)
-            path = into / shard.name
+        return listing.in_order([places[name] for name in names])
+
+    def local_files(self, shards: Sequence[Shard], into: Path) -> list[Path]:
+        """The files of shards on this machine; those of a store are copied into a folder."""
+        if not self.is_remote:
+            return [Path(self.folder, shard.name) for shard in shards]
+        listing = self._listing(shards)
+        paths = [into / shard.name for shard in shards]
+        for number, path in enumerate(paths):
+            file = listing.open(number)
             with path.open("wb") as copy:
                 while copy.tell() < file.size:
                     copy.write(file.read_at(copy.tell(), _COPIED_AT_ONCE))
-            made.append(path)
-        return made
-
-    def _check_size(self, shard: Shard, size: int) -> None:
-        if size != shard.bytes:
-            raise ValueError(
-                f"{path_in(self.folder, shard.name)} has {size:,} bytes, and was written with "
-                f"{shard.bytes:,}; `easydata verify {self.folder}` says what is damaged"
-            )
+        return paths
 
     def schema(self) -> Any:
         """The Arrow schema of the rows; None where the files have none."""
@@ -243,7 +250,9 @@ def outputs_in(
 def _folders_in(folder: str, storage_options: Mapping[str, Any] | None) -> list[str]:
     if "://" not in folder:
         path = Path(folder)
-        return sorted(each.name for each in path.iterdir() if each.is_dir()) if path.is_dir() else []
+        return (
+            sorted(each.name for each in path.iterdir() if each.is_dir()) if path.is_dir() else []
+        )
     try:
         files = RemoteFileSystem(storage_options).glob(folder)
     except FileNotFoundError:

@@ -349,7 +349,8 @@ def _is_offline(error: BaseException) -> bool:
 
 
 def _in_short(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in str(error).splitlines()]
+    lines = [line for line in lines if line and not line.startswith("For more information")]
     return " ".join([type(error).__name__ + ":", *lines[:3]])
 
 
