@@ -26,9 +26,12 @@ that reaches the store is an offence, as is a failure of the stub: see `hub.chec
     hub.page_size = 2                   # entries in a page of a tree
     hub.limit("resolvers", requests=5, seconds=2)    # then 429 with RateLimit; also "api", "pages"
     hub.rules = [Rule("reset", at=999, path=STORE)]  # faults.py; HUB, STORE: which host
+    hub.rules = [nth_write(3, "lost")]  # the third request that writes is done and not answered
+    hub.before_write = lambda n, call: ...  # called at each; may kill the client; see after_write
+    hub.part_size = 1 << 20             # larger files are uploaded in parts
 
 `hub.log` has what both were asked, in order, as `Asked` (faults.py): `server` is "hub" or "cdn".
-`hub.asked(server, method, path)`, `hub.listings` and `hub.resolves` are parts of it.
+`hub.asked(server, method, path)`, `hub.listings`, `.resolves` and `.writings` are parts of it.
 """
 
 from __future__ import annotations
@@ -38,10 +41,10 @@ import threading
 import time
 import traceback
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from fault_answers import Answer, file_answer
 from faults import Asked, Faults, Rule
@@ -50,19 +53,26 @@ from hub_hosts import Host
 from hub_reading import PAGE, Reading, commit_of
 from hub_repositories import LFS_NAMES, Blob, Repository, attributes
 from hub_store import Store
+from hub_uploads import Writing
 
-__all__ = ["HUB", "STORE", "HubServer", "Rule"]
+__all__ = ["HUB", "STORE", "HubServer", "Rule", "nth_write"]
 
 # The paths of one host, for rules.
-STORE = r"^/xet-bridge/"
-HUB = r"^/(?!xet-bridge/)"
+STORE = r"^/(?:xet-bridge|lfs-uploads)/"
+HUB = r"^/(?!xet-bridge/|lfs-uploads/)"
 
 _API = re.compile(
     r"/api/(datasets|models|spaces)/([^/]+(?:/[^/]+)??)"
-    r"(?:/(revision|tree|refs|commits|paths-info|xet-read-token|auth-check)(?:/(.*))?)?"
+    r"(?:/(revision|tree|refs|commits|paths-info|xet-read-token|auth-check|settings"
+    r"|preupload|commit|branch|tag)(?:/(.*))?)?"
 )
 _RESOLVE = re.compile(r"/(?:(datasets|spaces)/)?([^/]+(?:/[^/]+)??)/resolve/(.+)")
 _RESOLVE_CACHE = re.compile(r"/api/resolve-cache/(datasets|models|spaces)/(.+)/([0-9a-f]{40}/.+)")
+_LFS = re.compile(
+    r"/(?:(datasets|spaces)/)?([^/]+(?:/[^/]+)??)\.git/info/lfs/objects/(batch|verify)"
+)
+_WRITES = "POST|PUT|DELETE"
+_WRITTEN = r"^(?!.*/paths-info/)"
 _LISTING = re.compile(r"^/api/(?:datasets|models|spaces)/.+/(?:tree|paths-info)/")
 
 
@@ -74,14 +84,19 @@ class HubServer:
         self.resolve_cache = False
         self.page_size = PAGE
         self.lifetime = 3600
+        self.part_size = 16 << 20
+        self.before_write: Callable[[int, Call], None] | None = None
+        self.after_write: Callable[[int, Call], None] | None = None
         self.access = Access()
         self.offences: list[str] = []
         self._lock = threading.RLock()
         self._ahead = 0.0
         self._answered = 0
+        self._written_until_now = 0
         self._replaced: dict[str, bytes] = {}
         self.store = Store(self)
         self._reading = Reading(self)
+        self._writing = Writing(self)
         self._faults = Faults(rules, seed)
         self._hosts = {name: Host(self, name, self._faults, self._lock) for name in ("hub", "cdn")}
         self._entered = ExitStack()
@@ -219,6 +234,11 @@ class HubServer:
         """Requests for files at the Hub, by HEAD and GET."""
         return self.asked("hub", path="/resolve/")
 
+    @property
+    def writings(self) -> list[Asked]:
+        """Requests that write or lead up to it, at both hosts."""
+        return [each for each in self.log if is_writing(each.method, each.path)]
+
     def check(self) -> None:
         """Fails where a token reached the store, or the stub itself failed."""
         assert not self.offences, "\n".join(self.offences)
@@ -237,6 +257,10 @@ class HubServer:
         """What a host answers."""
         with self._lock:
             self._answered += 1
+            is_write = is_writing(call.method, call.path)
+            self._written_until_now += is_write
+            if is_write and self.before_write is not None:
+                self.before_write(self._written_until_now, call)
             headers = {"X-Request-Id": f"Root=1-stub-{self._answered:08}"}
             try:
                 if call.path in self._replaced and call.method in ("GET", "HEAD"):
@@ -253,6 +277,8 @@ class HubServer:
             except Exception:
                 self.offences.append(f"{call.method} {call.path}\n{traceback.format_exc()}")
                 answer = told({"error": "Internal Error - the stub failed"}, 500)
+            if is_write and self.after_write is not None:
+                self.after_write(self._written_until_now, call)
         for name, value in headers.items():
             answer.headers.setdefault(name, value)
         return answer
@@ -272,6 +298,9 @@ class HubServer:
             return empty(200)
         if method == "GET" and (found := re.fullmatch(r"/api/(datasets|models|spaces)", path)):
             return reading.search(found[1], call)
+        written = self._written(method, path, call)
+        if written is not None:
+            return written
         found = _API.fullmatch(path)
         routes = {
             ("GET", None): reading.info,
@@ -287,6 +316,49 @@ class HubServer:
             opened = self.access.repository(found[1], found[2], call)
             return routes[method, found[3]](opened, found[4] or "", call)
         raise Refusal(404, "Sorry, we can't find the page you are looking for.")
+
+    def _written(self, method: str, path: str, call: Call) -> Answer | None:
+        """The answer to what writes."""
+        writing = self._writing
+        alone = {
+            ("POST", "/api/repos/create"): writing.create,
+            ("DELETE", "/api/repos/delete"): writing.delete,
+            ("POST", "/api/repos/move"): writing.move,
+            ("POST", "/api/validate-yaml"): writing.validate_yaml,
+            ("POST", "/api/complete_multipart"): writing.complete_parts,
+        }
+        if (method, path) in alone:
+            return alone[method, path](call)
+        if method == "POST" and (found := _LFS.fullmatch(path)):
+            opened, _ = self.access.writable(found[1] or "models", found[2], call)
+            return (writing.batch if found[3] == "batch" else writing.verify)(opened, call)
+        routes = {
+            ("PUT", "settings"): writing.settings,
+            ("POST", "preupload"): writing.preupload,
+            ("POST", "commit"): writing.commit,
+            ("POST", "branch"): writing.make_branch,
+            ("DELETE", "branch"): writing.drop_branch,
+            ("POST", "tag"): writing.make_tag,
+            ("DELETE", "tag"): writing.drop_tag,
+        }
+        found = _API.fullmatch(path)
+        if found is None or (method, found[3]) not in routes:
+            return None
+        if call.flag("create_pr"):  # which who may read may do
+            opened = self.access.content(found[1], found[2], call)
+        else:
+            opened, _ = self.access.writable(found[1], found[2], call)
+        return routes[method, found[3]](opened, found[4] or "", call)
+
+
+def is_writing(method: str, path: str) -> bool:
+    return re.fullmatch(_WRITES, method) is not None and re.search(_WRITTEN, path) is not None
+
+
+def nth_write(number: int, fault: str = "close", times: int = 1, **options: Any) -> Rule:
+    """A rule for the n-th request that writes or leads up to it (from 1), at either host."""
+    where = {"method": _WRITES, "path": _WRITTEN}
+    return Rule(fault, skip=number - 1, times=times, **where, **options)
 
 
 def head(repository: Repository) -> str:

@@ -8,11 +8,11 @@ import hmac
 import math
 import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fault_answers import Answer, file_answer
-from hub_access import Call
+from hub_access import Call, empty
 from hub_reading import disposition
 from hub_repositories import Blob
 
@@ -28,6 +28,23 @@ class Store:
     def __init__(self, hub: HubServer) -> None:
         self._hub = hub
         self._blobs: dict[str, bytes] = {}
+        # What was sent, by the SHA-256 that was told; the Hub has it only when it is verified.
+        self.uploaded: dict[str, bytes] = {}
+        self._parts: dict[str, tuple[str, dict[int, bytes]]] = {}
+
+    def begin_parts(self, sha256: str) -> str:
+        """The id of an upload in parts."""
+        upload_id = f"upload-{len(self._parts) + 1}"
+        self._parts[upload_id] = (sha256, {})
+        return upload_id
+
+    def join_parts(self, upload_id: str, named: Sequence[tuple[int, str]]) -> bool:
+        """Makes one of all parts; false: they are not those that came."""
+        sha256, parts = self._parts[upload_id]
+        if [(number, _tag(data)) for number, data in sorted(parts.items())] != list(named):
+            return False
+        self.uploaded[sha256] = b"".join(parts[number] for number, _ in named)
+        return True
 
     def signed(self, blob: Blob, path: str) -> str:
         """Where a file of the store is, for some time."""
@@ -61,12 +78,29 @@ class Store:
         date = time.strptime(query["X-Amz-Date"], "%Y%m%dT%H%M%SZ")
         if self._hub.now() >= calendar.timegm(date) + int(query["X-Amz-Expires"]):
             return _store_error(403, "AccessDenied", "Request has expired")
+        if method == "PUT":
+            return self._take(call)
         data = self._blobs.get(call.path.rpartition("/")[2])
-        if data is None or method != "GET":
+        if data is None:
             return _store_error(404, "NoSuchKey", "The specified key does not exist.")
         answer = file_answer(data, call.request)
         answer.headers["Content-Disposition"] = call.one("response-content-disposition")
         return answer
+
+    def _take(self, call: Call) -> Answer:
+        """Keeps a file, or a part of one."""
+        sha256, *part = call.path.split("/")[2:]
+        if not part:
+            self.uploaded[sha256] = call.body
+        elif part[0] in self._parts:
+            self._parts[part[0]][1][int(part[1])] = call.body
+        else:
+            return _store_error(404, "NoSuchUpload", "The upload does not exist.")
+        return empty(200, {"ETag": _tag(call.body)})
+
+
+def _tag(data: bytes) -> str:
+    return f'"{hashlib.md5(data).hexdigest()}"'
 
 
 def _signature(method: str, where: str, query: Mapping[str, str]) -> str:
