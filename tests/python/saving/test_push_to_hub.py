@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from easydata.execution.push import hub_push
 from easydata.execution.push import repository as hub_repository
-from hub_server import HubServer
+from hub_server import HubServer, Rule
 from programs import run_python
 from pushed import (
     REPO,
@@ -95,7 +95,7 @@ def test_readers_see_the_old_rows_until_the_last_commit(
     easydata.push_to_hub(tmp_path / "out", REPO, token=token)
     first = history(hub_here)
     for commit in first[:-1]:  # nothing is there before all is
-        with pytest.raises(datasets.exceptions.DataFilesNotFoundError):
+        with pytest.raises(FileNotFoundError):
             loaded(token, revision=commit.sha)
     save(rows(7, first=100), tmp_path / "out", max_shard_rows=1)
     easydata.push_to_hub(tmp_path / "out", REPO, token=token)
@@ -297,7 +297,7 @@ def test_a_pipeline_is_run_again_after_its_push_failed(hub_here: HubServer, tmp_
         [DatasetConfig(str(tmp_path / "a.jsonl"))],
         save=SaveStageConfig(output_dir=str(tmp_path / "out"), **push),
     )
-    hub_here.rules = [hub_rule("status", status=500, method="POST", path="/commit/")]
+    hub_here.rules = [Rule("status", status=500, method="POST", path="/commit/")]
     with pytest.raises(OSError, match=rf"{REPO}: committing failed: .*500.*run it again") as error:
         easydata.Pipeline(config).source().save()
     assert any("is whole; push it again to go on" in note for note in error.value.__notes__)
@@ -312,20 +312,14 @@ def test_a_pipeline_is_run_again_after_its_push_failed(hub_here: HubServer, tmp_
     assert any("easydata push" in note for note in exists.value.__notes__)
 
 
-def hub_rule(*args: Any, **options: Any) -> Any:
-    from hub_server import HUB, Rule
-
-    return Rule(*args, **{"path": HUB, **options})
-
-
 @pytest.mark.parametrize(
     "rules",
     [
-        [hub_rule("status", status=503, method="POST", times=3, path="/commit/")],
-        [hub_rule("status", status=429, method="POST", times=2, path="/commit/")],
-        [hub_rule("lost", method="POST", times=1, path="/commit/")],
-        [hub_rule("lost", method="POST", times=1, skip=1, path="/commit/")],
-        [hub_rule("close", method="", times=2, path="whoami|/tree/|create")],
+        [Rule("status", status=503, method="POST", times=3, path="/commit/")],
+        [Rule("status", status=429, method="POST", times=2, path="/commit/")],
+        [Rule("lost", method="POST", times=1, path="/commit/")],
+        [Rule("lost", method="POST", times=1, skip=1, path="/commit/")],
+        [Rule("close", method="", times=2, path="whoami|/tree/|create")],
     ],
     ids=["503", "429", "lost", "last one lost", "closed"],
 )
@@ -342,7 +336,7 @@ def test_a_busy_hub_is_asked_again(hub_here: HubServer, tmp_path: Path, rules: l
 def test_the_limit_of_the_hub_is_waited_for(hub_here: HubServer, tmp_path: Path) -> None:
     token = writer(hub_here)
     save(rows(2), tmp_path / "out", max_shard_rows=1)
-    hub_here.limit("api", requests=4, seconds=1)
+    hub_here.limit("api", requests=8, seconds=1)
     easydata.push_to_hub(tmp_path / "out", REPO, token=token)
     hub_here.access.limits.clear()
     assert loaded(token) == rows(2)
@@ -442,7 +436,7 @@ def test_the_command_line(hub_here: HubServer, tmp_path: Path) -> None:
     done = push(str(tmp_path / "out"), REPO, "--config-name", "more", "--json", known=token)
     assert json.loads(done.stdout) == {"url": f"{hub_here.endpoint}/datasets/{REPO}"}
     assert loaded(token, "more") == rows(3)
-    done = push(str(tmp_path), REPO, status=1, known=token)
+    done = push(str(home), REPO, status=1, known=token)
     assert "holds no finished output of EasyData" in done.stderr
     assert token not in done.stderr
     done = push(str(tmp_path / "out"), "rows", status=2, known=token)
@@ -458,9 +452,10 @@ def test_another_push_that_did_not_end_is_tidied_up(
         raise KeyboardInterrupt
 
     save(rows(3), tmp_path / "out", max_shard_rows=1)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt) as interrupt:
+    with monkeypatch.context() as patch:
         patch.setattr(hub_repository.HubRepository, "change", stop)
-        easydata.push_to_hub(tmp_path / "out", REPO, token=token)
+        with pytest.raises(KeyboardInterrupt) as interrupt:
+            easydata.push_to_hub(tmp_path / "out", REPO, token=token)
     assert any("push it again to go on" in note for note in interrupt.value.__notes__)
     waiting = [path for path in head(hub_here).files if path.startswith(".easydata/")]
     assert len(waiting) == 4

@@ -297,7 +297,8 @@ class HubRepository:
                 if attempt == _ATTEMPTS or not _may_pass(error, status):
                     raise named from error
             # The answer to a commit that was made may be lost.
-            if parent is not None and getattr(self._info(), "sha", None) != parent:
+            is_lost = parent is not None and status != 429
+            if is_lost and getattr(self._info(), "sha", None) != parent:
                 raise _MovedOnError
             seconds = min(max(wait, _FIRST_WAIT * 2 ** (attempt - 1)), _LONGEST_WAIT)
             _log.warning("%s; again in %.0f s", named, seconds)
