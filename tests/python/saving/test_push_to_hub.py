@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from easydata.cli.app import run
 from easydata.execution.push import hub_push
 from easydata.execution.push import repository as hub_repository
 from hub_server import HubServer, Rule
@@ -180,9 +181,11 @@ dataset_info:
   config_name: en
   splits:
   - name: train
-    num_examples: 2
+    num_bytes: 9
+    num_examples: 3
   - name: test
-    num_examples: 1
+    num_bytes: 9
+    num_examples: 3
 ---
 
 # Rows of ours
@@ -416,31 +419,39 @@ def test_files_without_a_config_are_told_of(
         assert loaded(token, revision=commit.sha) == rows(3), "what was there, once"
 
 
-def test_the_command_line(hub_here: HubServer, tmp_path: Path) -> None:
+def test_the_command_line(
+    hub_here: HubServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     token = writer(hub_here)
     save(rows(3), tmp_path / "out")
     home = tmp_path / "home"
-
-    def push(*arguments: str, status: int = 0, known: str = "") -> Any:
-        return run_python(
-            *("-m", "easydata.cli", "push", *arguments),
-            status=status,
-            variables=hub_here.environment(home, known),
-        )
-
-    done = push(str(tmp_path / "out"), REPO, "--private", "--token", token)
+    done = run_python(
+        *("-m", "easydata.cli", "push", tmp_path / "out", REPO, "--private", "--token", token),
+        variables=hub_here.environment(home),
+    )
     assert done.stdout == f"{hub_here.endpoint}/datasets/{REPO}\n"
     assert done.stderr == ""
     assert repository(hub_here).private
     assert loaded(token) == rows(3)
-    done = push(str(tmp_path / "out"), REPO, "--config-name", "more", "--json", known=token)
-    assert json.loads(done.stdout) == {"url": f"{hub_here.endpoint}/datasets/{REPO}"}
+    monkeypatch.setenv("HF_TOKEN", token)
+
+    def push(*arguments: object) -> tuple[int, str]:
+        capsys.readouterr()
+        return run(["push", *map(str, arguments)]), "".join(capsys.readouterr())
+
+    status, said = push(tmp_path / "out", REPO, "--config-name", "more", "--json")
+    assert status == 0
+    assert json.loads(said) == {"url": f"{hub_here.endpoint}/datasets/{REPO}"}
     assert loaded(token, "more") == rows(3)
-    done = push(str(home), REPO, status=1, known=token)
-    assert "holds no finished output of EasyData" in done.stderr
-    assert token not in done.stderr
-    done = push(str(tmp_path / "out"), "rows", status=2, known=token)
-    assert 'hub_repo_id must be "org/name"' in done.stderr
+    status, said = push(home, REPO)
+    assert status == 1
+    assert "holds no finished output of EasyData" in said
+    status, said = push(tmp_path / "out", "rows")
+    assert status == 2
+    assert 'hub_repo_id must be "org/name"' in said
 
 
 def test_another_push_that_did_not_end_is_tidied_up(

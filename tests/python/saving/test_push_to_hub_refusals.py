@@ -223,6 +223,39 @@ def test_a_metadata_file_that_names_foreign_files_deletes_none(
     assert len(history(hub_here)) == 1
 
 
+def answer(role: str, *, org: str = "", scope: str = "", right: str = "repo.write") -> bytes:
+    """Who the Hub says that a token is of."""
+    token: dict[str, Any] = {"role": role}
+    if scope:
+        rights = {"entity": {"type": "org", "name": scope}, "permissions": [right]}
+        token["fineGrained"] = {"scoped": [rights]}
+    orgs = [{"name": "org", "roleInOrg": org}] if org else []
+    who = {"type": "user", "name": "ann", "orgs": orgs, "auth": {"accessToken": token}}
+    return json.dumps(who).encode()
+
+
+@pytest.mark.parametrize(
+    ("who", "said"),
+    [
+        (answer("write", org="admin"), ""),
+        (answer("write", org="read"), "ask an administrator of the organization"),
+        (answer("fineGrained", scope="Org"), ""),
+        (answer("fineGrained", scope=REPO), ""),
+        (answer("fineGrained", scope="other"), "the token may only read there"),
+        (answer("fineGrained", scope="org", right="repo.content.read"), "may only read there"),
+    ],
+)
+def test_the_rights_of_a_token(hub_here: HubServer, tmp_path: Path, who: bytes, said: str) -> None:
+    save(rows(3), tmp_path / "out")
+    hub_here.rules = [Rule("status", status=200, body=who, path="whoami")]
+    token = writer(hub_here)
+    if not said:
+        easydata.push_to_hub(tmp_path / "out", REPO, token=token)
+        return
+    with pytest.raises(PermissionError, match=said):
+        easydata.push_to_hub(tmp_path / "out", REPO, token=token)
+
+
 @pytest.mark.parametrize("status", [400, 403, 404, 500])
 def test_errors_of_the_hub_are_named(
     hub_here: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int

@@ -117,38 +117,42 @@ class HubRepository:
                 "HF_TOKEN, or run `hf auth login`"
             )
         who = self._asked("asking the Hub who the token is of", self._api.whoami)
-        owner = self.repo_id.partition("/")[0].lower()
-        orgs = {str(each.get("name")).lower(): each for each in who.get("orgs") or ()}
-        name = str(who.get("name"))
-        if owner != name.lower() and owner not in orgs:
-            known = ", ".join([name, *(str(each.get("name")) for each in who.get("orgs") or ())])
-            raise PermissionError(
-                f"{self.repo_id}: the token is of {name!r}, who is no member of "
-                f"{self.repo_id.partition('/')[0]!r}; it may push to: {known}"
-            )
-        if orgs.get(owner, {}).get("roleInOrg") == "read":
-            raise PermissionError(
-                f"{self.repo_id}: {name!r} may only read there; ask an administrator of the "
-                "organization for the role write"
-            )
+        owner = self.repo_id.partition("/")[0]
         access = (who.get("auth") or {}).get("accessToken") or {}
-        if access.get("role") == "read" or not self._may_write(access, owner):
+        scopes = (access.get("fineGrained") or {}).get("scoped")
+        if access.get("role") == "fineGrained" and scopes is not None:
+            # Its rights are told one by one, whoever owns it.
+            may_write = any(
+                "repo.write" in (each.get("permissions") or ())
+                and _same((each.get("entity") or {}).get("name"), owner, self.repo_id)
+                for each in scopes
+            )
+        else:
+            self._check_member(who, owner)
+            may_write = access.get("role") != "read"
+        if not may_write:
             raise PermissionError(
                 f"{self.repo_id}: the token may only read there; make one that may write: "
                 f"{self._api.endpoint}/settings/tokens"
             )
 
-    def _may_write(self, access: dict[str, Any], owner: str) -> bool:
-        """Whether a token that names its rights one by one has this one."""
-        scopes = (access.get("fineGrained") or {}).get("scoped")
-        if access.get("role") != "fineGrained" or scopes is None:
-            return True
-        names = {owner, self.repo_id.lower()}
-        return any(
-            "repo.write" in (each.get("permissions") or ())
-            and str((each.get("entity") or {}).get("name")).lower() in names
-            for each in scopes
-        )
+    def _check_member(self, who: dict[str, Any], owner: str) -> None:
+        name = str(who.get("name"))
+        if _same(name, owner):
+            return
+        orgs = who.get("orgs") or ()
+        org = next((each for each in orgs if _same(each.get("name"), owner)), None)
+        if org is None:
+            known = ", ".join([name, *(str(each.get("name")) for each in orgs)])
+            raise PermissionError(
+                f"{self.repo_id}: the token is of {name!r}, who is no member of {owner!r}; it may "
+                f"push to: {known}"
+            )
+        if org.get("roleInOrg") == "read":
+            raise PermissionError(
+                f"{self.repo_id}: {name!r} may only read there; ask an administrator of the "
+                "organization for the role write"
+            )
 
     def look(self) -> Snapshot | None:
         """What it holds now; None where there is no such repository.
@@ -307,11 +311,18 @@ class HubRepository:
 
     def _named(self, error: Exception, doing: str, status: int | None) -> OSError:
         kind: type[OSError] = PermissionError if status in (401, 403) else OSError
-        return kind(f"{self.repo_id}: {doing} failed: {_in_short(error)}{_cure(status, error)}")
+        return kind(
+            f"{self.repo_id}: {doing} failed: {_in_short(error, status)}{_cure(status, error)}"
+        )
 
 
 class _MovedOnError(Exception):
     """Somebody else committed in the meantime."""
+
+
+def _same(name: object, *others: str) -> bool:
+    """Whether names of the Hub are one: they differ by more than case."""
+    return str(name).lower() in (other.lower() for other in others)
 
 
 def _status_of(error: BaseException | None) -> tuple[int | None, float]:
@@ -349,13 +360,14 @@ def _is_offline(error: BaseException) -> bool:
     return type(error).__name__ == "OfflineModeIsEnabled"
 
 
-def _in_short(error: BaseException) -> str:
+def _in_short(error: BaseException, status: int | None) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
     lines = [line for line in lines if line and not line.startswith("For more information")]
-    return " ".join([type(error).__name__ + ":", *lines[:3]])
+    told = " ".join([f"{type(error).__name__}:", *lines[:3]])
+    return told if status is None else f"the Hub answered {status} ({told})"
 
 
-def _cure(status: int | None, error: BaseException) -> str:
+def _cure(status: int | None, error: Exception) -> str:
     if _is_offline(error):
         return "; HF_HUB_OFFLINE is set: unset it to push"
     if status == 401:
@@ -364,4 +376,6 @@ def _cure(status: int | None, error: BaseException) -> str:
         return "; the token may not write there: it needs the right to write to this repository"
     if status == 404:
         return "; there is no such repository, or the token does not see it"
-    return "; run it again to go on: what is uploaded stays"
+    if _may_pass(error, status):
+        return "; run it again to go on: what is uploaded stays"
+    return ""
