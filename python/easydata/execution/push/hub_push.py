@@ -44,9 +44,10 @@ __all__ = ["push_to_hub"]
 
 _log = logging.getLogger("easydata")
 
-# What one commit of shards has at most, beside one shard of any size.
+# Shards of one commit.
 FILES_A_COMMIT = 50
-BYTES_A_COMMIT = 1 << 30
+# What is copied from a store before it is sent on, or one shard of any size.
+BYTES_COPIED = 1 << 30
 # How often others may commit between our look and our last commit.
 _LOOKS = 10
 
@@ -104,7 +105,8 @@ class HubPush:
             PermissionError: Who asks may not write there.
             OSError: The Hub is not reached.
         """
-        self._found(plans)
+        with _quiet():
+            self._found(plans)
 
     def _found(self, plans: Mapping[str, Plan]) -> Snapshot | None:
         """What the repository holds, where it may be pushed to; None where there is none."""
@@ -241,36 +243,48 @@ class HubPush:
         missing = [
             shard
             for shard in output.shards
-            if shard not in there and found.files.get(f"{waiting}/{shard.name}") != shard.bytes
+            if shard not in there and not _has(found, f"{waiting}/{shard.name}", shard)
         ]
-        if not missing:
-            return
-        sent = 0
         told = metadata_text({name: output.public_values()}).encode()
-        for batch in _batches(missing):
+        for begin in range(0, len(missing), FILES_A_COMMIT):
+            batch = missing[begin : begin + FILES_A_COMMIT]
+            # Whose files these are, for a push of something else that finds them.
+            additions = [self._repository.addition(f"{waiting}/{METADATA}", told)]
             with tempfile.TemporaryDirectory() as folder:
-                paths = output.local_files(batch, Path(folder))
-                files: list[tuple[str, Path | bytes]] = [
-                    (f"{waiting}/{shard.name}", path)
-                    for shard, path in zip(batch, paths, strict=True)
-                ]
-                # Whose files these are, for a push of something else that finds them.
-                files.append((f"{waiting}/{METADATA}", told))
-                sent += len(batch)
-                self._repository.add(files, f"Upload {name}: {sent} of {len(missing)} files")
+                for piece in _pieces(batch):
+                    additions += self._uploaded(output, piece, waiting, Path(folder))
+                sent = begin + len(batch)
+                self._repository.add(additions, f"Upload {name}: {sent} of {len(missing)} files")
+
+    def _uploaded(
+        self, output: Output, shards: Sequence[Shard], waiting: str, folder: Path
+    ) -> list[Any]:
+        """Shards that are ready to be committed; copies of what was sent are gone."""
+        paths = output.local_files(shards, folder)
+        additions = [
+            self._repository.addition(f"{waiting}/{shard.name}", path)
+            for shard, path in zip(shards, paths, strict=True)
+        ]
+        self._repository.upload(additions)
+        if output.is_remote:
+            for path, addition in zip(paths, additions, strict=True):
+                if self._repository.is_sent(addition):
+                    path.unlink()
+        return additions
 
     def _finish(self, outputs: Mapping[str, Output], plans: Mapping[str, Plan]) -> None:
         """The last commit, from which on readers see the outputs."""
         for _ in range(_LOOKS):
             found = self._look()
             self._check_repository(found, plans)
-            if self._is_changed(found, outputs):
+            if self._is_committed(found, outputs):
                 return
         raise OSError(
             f"{self.repo_id}: others keep committing there; push again when they are done"
         )
 
-    def _is_changed(self, found: Snapshot, outputs: Mapping[str, Output]) -> bool:
+    def _is_committed(self, found: Snapshot, outputs: Mapping[str, Output]) -> bool:
+        """Makes the last commit, if one is needed; false: others came before it."""
         moved: list[tuple[str, str]] = []
         deleted: list[str] = []
         for name, output in outputs.items():
@@ -289,7 +303,7 @@ class HubPush:
             ]
             deleted += self._left_waiting(name, found)
         sources = {source for source, _ in moved}
-        pushed = {**found.pushed, **{n: out.public_values() for n, out in outputs.items()}}
+        pushed = {**found.pushed, **{n: _told(n, out, found) for n, out in outputs.items()}}
         entries = [_entry(name, output) for name, output in outputs.items()]
         title = self.repo_id.rpartition("/")[2]
         texts = [
@@ -323,11 +337,13 @@ class HubPush:
 
     def _kept(self, name: str, output: Output, found: Snapshot) -> set[Shard]:
         """The shards that lie where they belong since an earlier push."""
-        pushed = {shard.content for shard in self._pushed_shards(name, found)}
+        pushed = {shard.content: shard.identity for shard in self._pushed_shards(name, found)}
         return {
             shard
             for shard in output.shards
-            if shard.content in pushed and found.files.get(f"{name}/{shard.name}") == shard.bytes
+            if (path := f"{name}/{shard.name}") in found.files
+            and pushed.get(shard.content) == found.files[path].identity
+            and _has(found, path, shard)
         }
 
     def _left_waiting(self, name: str, found: Snapshot) -> list[str]:
@@ -340,14 +356,18 @@ class HubPush:
         left = []
         for room in rooms:
             told = self._repository.waiting_in(room, found.sha)
-            named = [f"{room}/{shard.name}" for shard in _shards(told.get(name, {}), self.repo_id)]
+            if name not in told:
+                continue
+            named = [f"{room}/{shard.name}" for shard in _shards(told[name], self.repo_id)]
             left += [path for path in [*named, f"{room}/{METADATA}"] if path in found.files]
         return left
 
     def _look(self) -> Snapshot:
         found = self._repository.look()
         if found is None:
-            raise OSError(f"{self.repo_id}: the repository is gone; push again to make it anew")
+            raise OSError(
+                f"{self.repo_id}: the repository is not there, or the token does not see it"
+            )
         return found
 
 
@@ -423,6 +443,24 @@ def _pattern(name: str, output: Output) -> str:
     return f"{name}/{prefix}*{ending}"
 
 
+def _has(found: Snapshot, path: str, shard: Shard) -> bool:
+    return path in found.files and found.files[path].size == shard.bytes
+
+
+def _told(name: str, output: Output, found: Snapshot) -> dict[str, Any]:
+    """What `_metadata.json` says of a config whose shards are there, or waiting."""
+    values = output.public_values()
+    waiting = _waiting_room(name, output)
+    shards = []
+    for shard in values["shards"]:
+        paths = (f"{waiting}/{shard['name']}", f"{name}/{shard['name']}")
+        path = next((path for path in paths if path in found.files), None)
+        if path is None:
+            raise OSError(f"{paths[0]} was uploaded, and somebody deleted it; push again")
+        shards.append({**shard, "identity": found.files[path].identity})
+    return {**values, "shards": shards}
+
+
 def _waiting_room(name: str, output: Output) -> str:
     return f"{_WAITING}/{name}/{output.digest}"
 
@@ -437,15 +475,14 @@ def _shards(values: Mapping[str, Any], repo_id: str) -> Sequence[Shard]:
         ) from None
 
 
-def _batches(shards: Sequence[Shard]) -> Iterator[list[Shard]]:
-    batch: list[Shard] = []
+def _pieces(shards: Sequence[Shard]) -> Iterator[list[Shard]]:
+    piece: list[Shard] = []
     for shard in shards:
-        is_full = sum(each.bytes for each in batch) + shard.bytes > BYTES_A_COMMIT
-        if batch and (is_full or len(batch) >= FILES_A_COMMIT):
-            yield batch
-            batch = []
-        batch.append(shard)
-    yield batch
+        if piece and sum(each.bytes for each in piece) + shard.bytes > BYTES_COPIED:
+            yield piece
+            piece = []
+        piece.append(shard)
+    yield piece
 
 
 def _entry(name: str, output: Output) -> Entry:

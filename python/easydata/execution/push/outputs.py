@@ -43,6 +43,8 @@ class Shard:
     rows: int
     tokens: int
     xxh3: str
+    # By what the Hub knows the file; "" before it is there.
+    identity: str = ""
 
     @property
     def content(self) -> tuple[str, int, str]:
@@ -63,8 +65,10 @@ def shards_of(values: Mapping[str, Any]) -> list[Shard]:
     for each in listed:
         try:
             size, rows, tokens = (int(each[key]) for key in ("bytes", "rows", "tokens"))
-            shard = Shard(each["name"], size, rows, tokens, each["xxh3"])
-        except (TypeError, KeyError, ValueError):
+            shard = Shard(
+                each["name"], size, rows, tokens, each["xxh3"], str(each.get("identity", ""))
+            )
+        except (TypeError, KeyError, ValueError, AttributeError):
             raise ValueError(f"a shard is not described as one: {each!r}") from None
         name = shard.name
         if not isinstance(name, str) or not re.fullmatch(r"[^./\\\0][^/\\\0]*", name):

@@ -26,20 +26,28 @@ _LONGEST_WAIT = 300.0
 
 
 @dataclass(frozen=True)
+class File:
+    """A file of a repository: its size, and what it is known by as long as it stays the same."""
+
+    size: int
+    identity: str
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """A repository at one commit.
 
     Attributes:
         sha: The commit.
         private: Whether only its owners see it.
-        files: The size of each file, by path.
+        files: Its files, by path.
         card: README.md; empty where there is none.
         pushed: What `_metadata.json` says of earlier pushes, by config.
     """
 
     sha: str
     private: bool
-    files: dict[str, int]
+    files: dict[str, File]
     card: str
     pushed: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -164,11 +172,11 @@ class HubRepository:
         if info is None:
             return None
 
-        def list_files() -> dict[str, int]:
+        def list_files() -> dict[str, File]:
             listed = self._api.list_repo_tree(
                 self.repo_id, repo_type="dataset", revision=info.sha, recursive=True
             )
-            return {each.path: int(each.size) for each in listed if hasattr(each, "size")}
+            return {each.path: _file(each) for each in listed if hasattr(each, "size")}
 
         files = self._asked("listing its files", list_files)
         card = self.read(CARD, info.sha) if CARD in files else ""
@@ -208,13 +216,28 @@ class HubRepository:
             ),
         )
 
-    def add(self, files: Sequence[tuple[str, Path | bytes]], title: str) -> None:
-        """Commits files; what is there already is not sent again."""
+    def addition(self, path: str, source: Path | bytes) -> Any:
+        """A file that is to be added: one on this machine, or its bytes."""
+        return self._hub.CommitOperationAdd(path_in_repo=path, path_or_fileobj=source)
 
-        def operations() -> list[Any]:
-            return [self._addition(path, source) for path, source in files]
+    def upload(self, additions: Sequence[Any]) -> None:
+        """Sends the content of files that are kept apart from git, but what is there already.
 
-        self._commit(operations, title)
+        These files are not looked at any more: `is_sent()`.
+        """
+        self._asked(
+            "uploading",
+            lambda: self._api.preupload_lfs_files(self.repo_id, additions, repo_type="dataset"),
+        )
+
+    @staticmethod
+    def is_sent(addition: Any) -> bool:
+        """Whether upload() has sent all that a commit needs of a file."""
+        return not isinstance(addition.path_or_fileobj, str)
+
+    def add(self, additions: Sequence[Any], title: str) -> None:
+        """Commits files."""
+        self._commit(additions, title)
 
     def change(
         self,
@@ -235,30 +258,23 @@ class HubRepository:
         """
         hub = self._hub
 
-        def operations() -> list[Any]:
-            return [
-                *(hub.CommitOperationDelete(path, is_folder=False) for path in deleted),
-                *(hub.CommitOperationCopy(source, path) for source, path in moved),
-                *(hub.CommitOperationDelete(source, is_folder=False) for source, _ in moved),
-                *(self._addition(path, content) for path, content in added),
-            ]
-
+        operations = [
+            *(hub.CommitOperationDelete(path, is_folder=False) for path in deleted),
+            *(hub.CommitOperationCopy(source, path) for source, path in moved),
+            *(hub.CommitOperationDelete(source, is_folder=False) for source, _ in moved),
+            *(self.addition(path, content) for path, content in added),
+        ]
         try:
             self._commit(operations, title, parent)
         except _MovedOnError:
             return False
         return True
 
-    def _addition(self, path: str, source: Path | bytes) -> Any:
-        return self._hub.CommitOperationAdd(path_in_repo=path, path_or_fileobj=source)
-
-    def _commit(
-        self, operations: Callable[[], list[Any]], title: str, parent: str | None = None
-    ) -> None:
+    def _commit(self, operations: Sequence[Any], title: str, parent: str | None = None) -> None:
         def send() -> object:
             return self._api.create_commit(
                 self.repo_id,
-                operations(),  # what was uploaded is not again
+                operations,
                 commit_message=title,
                 repo_type="dataset",
                 parent_commit=parent,
@@ -318,6 +334,10 @@ class HubRepository:
 
 class _MovedOnError(Exception):
     """Somebody else committed in the meantime."""
+
+
+def _file(listed: Any) -> File:
+    return File(int(listed.size), str(listed.lfs.sha256 if listed.lfs else listed.blob_id))
 
 
 def _same(name: object, *others: str) -> bool:
