@@ -52,9 +52,8 @@ bool IsRepository(const std::string& text) {
   const size_t slash = text.find('/');
   auto is_name = [](std::string_view name) {
     return !name.empty() && name.size() <= 96 && name.front() != '-' && name.front() != '.' &&
-           name.back() != '-' && name.back() != '.' &&
-           name.find("--") == std::string_view::npos && name.find("..") == std::string_view::npos &&
-           std::ranges::all_of(name, [](char letter) {
+           name.back() != '-' && name.back() != '.' && name.find("--") == std::string_view::npos &&
+           name.find("..") == std::string_view::npos && std::ranges::all_of(name, [](char letter) {
              return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
                     (letter >= '0' && letter <= '9') || letter == '-' || letter == '_' ||
                     letter == '.';
@@ -281,7 +280,8 @@ config::FieldList SaveStageConfig::Fields() {
            config::Field{"push_to_hub", &C::push_to_hub,
                          "Push the output to a dataset repository of the Hub, too "
                          "(docs/guide/hub.md)."},
-           config::Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub: \"org/name\"."}
+           config::Field{"hub_repo_id", &C::hub_repo_id,
+                         "Repository for push_to_hub: \"org/name\"."}
                .SupersededBy("push_to_hub", {false}),
            config::Field{"hub_private", &C::hub_private,
                          "Make the repository of push_to_hub a private one; one that is there "

@@ -488,6 +488,12 @@ def test_another_push_that_did_not_end_is_tidied_up(
     assert any("push it again to go on" in note for note in interrupt.value.__notes__)
     waiting = [path for path in head(hub_here).files if path.startswith(".easydata/")]
     assert len(waiting) == 4
+    hub_here.log.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(hub_repository.HubRepository, "change", stop)
+        with pytest.raises(KeyboardInterrupt):
+            easydata.push_to_hub(tmp_path / "out", REPO, token=token)
+    assert not hub_here.writings, "what waits is not even looked through again"
     theirs = f"{waiting[0].rpartition('/')[0]}/theirs"
     hub_here.commit(repository(hub_here), {theirs: b"what is not named stays"})
     save(rows(2, first=50), tmp_path / "out")
