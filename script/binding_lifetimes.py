@@ -23,6 +23,7 @@ HOLDERS = {
     "python_messages.cc": "PythonMessages holds what is being read, on the stack",
     "huggingface_encoder.h": "a Tokenizer made of JSON, which refers to no object of Python's",
     "fsspec_store.cc": "FsspecFiles made of JSON",
+    "hub_index.cc": "HubIndex made of JSON",
 }
 BINDER = "bound_type.h"
 SHARER = ("engine_gil.h", "engine_gil.cc")  # SharedArgument()

@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/set.h>
 #include <nanobind/stl/string.h>
@@ -10,6 +11,7 @@
 #include "easydata/base/nearest_name.h"
 #include "easydata/configs/claims.h"
 #include "easydata/configs/config_registry.h"
+#include "easydata/configs/dataset_config.h"
 
 namespace easydata {
 namespace {
@@ -105,6 +107,13 @@ std::vector<std::tuple<bool, std::string, std::string>> IdleOptions(
 }  // namespace
 
 void BindConfig(nb::module_& m) {
+  m.def(
+      "names_hub_dataset",
+      [](const std::optional<std::string>& type, const std::vector<std::string>& data_files) {
+        return configs::NamesHubDataset(type, data_files);
+      },
+      nb::arg("type").none(), nb::arg("data_files"),
+      "Whether a config names a data set of the Hugging Face Hub, and not files.");
   m.def(
       "config_descriptors", [] { return Described(configs::AllConfigs()); },
       "Every config and its options, as JSON.");

@@ -22,6 +22,7 @@
 #include "easydata/storage/open_file.h"
 #include "easydata/storage/storage.h"
 #include "easydata/storage/user_path.h"
+#include "easydata/stores/hub/hub_file_system.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
@@ -121,6 +122,35 @@ PyFileListing ListingFromJson(const std::string& text, const std::vector<std::st
          file[1].get<int64_t>(),
          {files::IdentityKind::kTime, file[2].get<int64_t>(), file[3].get<std::string>()},
          out.storage});
+  }
+  return out;
+}
+
+std::string PinnedHubAddress(const std::string& address, nb::handle storage_options) {
+  const auto storage = StorageFromPython(storage_options);
+  Result<std::string> pinned = std::string();
+  {
+    WithoutGil released;
+    auto files = storage->HubFiles();
+    pinned = files.ok() ? (*files)->Pinned(address) : files.status();
+  }
+  return Unwrap(std::move(pinned));
+}
+
+/// The files of a repository, by their names and sizes in bytes.
+std::vector<std::pair<std::string, int64_t>> FilesOnHub(const std::string& address,
+                                                        nb::handle storage_options) {
+  const auto storage = StorageFromPython(storage_options);
+  Result<std::shared_ptr<const hub::HubTree>> tree = nullptr;
+  {
+    WithoutGil released;
+    auto files = storage->HubFiles();
+    tree = files.ok() ? (*files)->TreeOf(address)
+                      : Result<std::shared_ptr<const hub::HubTree>>(files.status());
+  }
+  std::vector<std::pair<std::string, int64_t>> out;
+  for (const files::FileInfo& file : Unwrap(std::move(tree))->files) {
+    out.emplace_back(file.uri, file.size);
   }
   return out;
 }
@@ -228,6 +258,19 @@ void BindFiles(nb::module_& m) {
               "object | None = None, keeps_missing: bool = False) -> tuple[FileListing, "
               "list[str]]"),
       "The files that paths, patterns and folders stand for, and what was left out beside them.");
+  m.def("pinned_hub_address", &PinnedHubAddress, nb::arg("address"),
+        nb::arg("storage_options") = nb::none(),
+        "An address on the Hugging Face Hub by the commit that its revision is now.");
+  m.def(
+      "split_hub_address",
+      [](const std::string& address) {
+        const hub::HubAddress split = Unwrap(hub::ParseHubAddress(address));
+        return std::pair(split.repository.Root(), split.path);
+      },
+      nb::arg("address"),
+      "The repository of an address on the Hugging Face Hub, up to a slash, and the path in it.");
+  m.def("hub_tree", &FilesOnHub, nb::arg("address"), nb::arg("storage_options") = nb::none(),
+        "All files of the repository that an address names, by their addresses and bytes, sorted.");
   m.def(
       "recorded_outputs",
       [](const PyFileListing& listing) {

@@ -19,6 +19,7 @@
 #include "easydata/plan/limited.h"
 #include "easydata/plan/mixed.h"
 #include "easydata/plan/of_vocabulary.h"
+#include "easydata/plan/one_shard.h"
 #include "easydata/plan/packed.h"
 #include "easydata/plan/shuffled.h"
 #include "easydata/plan/tokenized.h"
@@ -92,6 +93,9 @@ nb::dict CastRow(const ColumnTypes& types, const nb::dict& row) {
     Check(JsonTextOf(row[name.c_str()], &json));
     Check(types.CastValue(name, json, &cast));
     out[name.c_str()] = JsonTextToPython(cast);
+  }
+  for (const std::string& name : types.fills()) {
+    if (!out.contains(name.c_str())) out[name.c_str()] = nb::none();
   }
   return out;
 }
@@ -246,10 +250,10 @@ void BindSteps(nb::module_& m) {
   BindPlain<ColumnTypes>(m, "ColumnTypes", "Types of some columns, and of fields in them.")
       .def(
           "__init__",
-          [](ColumnTypes* self, const NamedTypes& names) {
-            new (self) ColumnTypes(Unwrap(ColumnTypes::Make(names)));
+          [](ColumnTypes* self, const NamedTypes& names, std::vector<std::string> fills) {
+            new (self) ColumnTypes(Unwrap(ColumnTypes::Make(names, std::move(fills))));
           },
-          nb::arg("names"))
+          nb::arg("names"), nb::arg("fills") = std::vector<std::string>())
       .def("__call__", &CastRow, nb::arg("row"),
            nb::sig("def __call__(self, row: dict[str, typing.Any]) -> dict[str, typing.Any]"),
            "The row with values of these types.");
@@ -406,6 +410,26 @@ void BindPlan(nb::module_& m) {
                 "Plan"),
         "The first rows. `rows_within` says how many of a shard; `rows` reads the same row by row, "
         "which a shuffle needs.");
+  m.def(
+      "one_shard",
+      [](const BoundPlan& files, const PySource& source, std::string name,
+         std::optional<std::vector<std::pair<int64_t, int64_t>>> ranges, const BoundPlan* rows) {
+        Owned owned = files.owned;
+        if (rows != nullptr) owned.Add(rows->owned);
+        std::optional<std::vector<plan::RowRange>> chosen;
+        if (ranges.has_value()) {
+          chosen.emplace();
+          for (const auto& [begin, end] : *ranges) chosen->push_back({begin, end});
+        }
+        return BoundPlan(plan::OneShard(files.plan, source.source, std::move(name),
+                                        std::move(chosen), rows == nullptr ? nullptr : rows->plan),
+                         std::move(owned));
+      },
+      nb::arg("files"), nb::arg("source"), nb::arg("name"), nb::arg("ranges").none() = nb::none(),
+      nb::arg("rows").none() = nb::none(),
+      "The rows of files as one shard: all, or those from one to before another, by their numbers "
+      "among those of all files. `rows` reads the same row by row, which a shuffle of ranges "
+      "needs.");
   static const std::string concatenated_rows_signature = SignatureOf(
       "concatenated_rows", ConfigTypeOf<VocabularyOptions>(),
       "inputs: collections.abc.Sequence[Plan], shards: collections.abc.Sequence[tuple[str, int, "

@@ -3,6 +3,7 @@
 #include "bindings.h"
 #include "easydata/base/version.h"
 #include "operators/fsspec_store.h"
+#include "operators/hub_index.h"
 #include "operators/lending.h"
 
 NB_MODULE(_native, m) {
@@ -30,4 +31,5 @@ NB_MODULE(_native, m) {
   easydata::BindSink(m);
   easydata::BindVerify(m);
   easydata::UseFsspec();
+  easydata::UseHuggingFaceHub();
 }

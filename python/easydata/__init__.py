@@ -88,11 +88,8 @@ if TYPE_CHECKING:
     from easydata.sources.create import create_source
     from easydata.sources.csv import CsvShardedSource
     from easydata.sources.data_files import expand_data_files
-    from easydata.sources.huggingface import (
-        HFDatasetShardedSource,
-        HuggingFaceShardedSource,
-        wrap_hf_dataset,
-    )
+    from easydata.sources.hub.source import HuggingFaceShardedSource
+    from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
     from easydata.sources.json import JsonShardedSource
     from easydata.sources.limited import LimitedShardedSource
     from easydata.sources.mixed import MixedShardedSource, MixedShardState, block_mixture_interleave
@@ -185,7 +182,7 @@ else:
             "GRPOPreprocessTransform": "easydata.transforms.trainer_examples",
             "GreedyPacker": "easydata.transforms.packers",
             "HFDatasetShardedSource": "easydata.sources.huggingface",
-            "HuggingFaceShardedSource": "easydata.sources.huggingface",
+            "HuggingFaceShardedSource": "easydata.sources.hub.source",
             "JsonShardedSource": "easydata.sources.json",
             "JsonlWriter": "easydata.execution.writers",
             "KTOPreprocessTransform": "easydata.transforms.trainer_examples",

@@ -42,6 +42,11 @@ class Stream:
 
     def __repr__(self) -> str: ...
 
+def names_hub_dataset(type: str | None, data_files: Sequence[str]) -> bool:
+    """
+    Whether a config names a data set of the Hugging Face Hub, and not files.
+    """
+
 def config_descriptors() -> str:
     """Every config and its options, as JSON."""
 
@@ -217,6 +222,21 @@ def list_data_files(data_files: Sequence[str], storage_options: object | None = 
     The files that paths, patterns and folders stand for, and what was left out beside them.
     """
 
+def pinned_hub_address(address: str, storage_options: object | None = None) -> str:
+    """
+    An address on the Hugging Face Hub by the commit that its revision is now.
+    """
+
+def split_hub_address(address: str) -> tuple[str, str]:
+    """
+    The repository of an address on the Hugging Face Hub, up to a slash, and the path in it.
+    """
+
+def hub_tree(address: str, storage_options: object | None = None) -> list[tuple[str, int]]:
+    """
+    All files of the repository that an address names, by their addresses and bytes, sorted.
+    """
+
 def recorded_outputs(listing: FileListing) -> list[dict[str, Any] | None]:
     """
     Of each file what the metadata of the output says that it is a shard of; None where no output of ours names it.
@@ -359,7 +379,7 @@ class RecordFiles:
 class ColumnTypes:
     """Types of some columns, and of fields in them."""
 
-    def __init__(self, names: Sequence[tuple[str, str]]) -> None: ...
+    def __init__(self, names: Sequence[tuple[str, str]], fills: Sequence[str] = []) -> None: ...
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """The row with values of these types."""
@@ -445,6 +465,11 @@ def shuffled_rows(input: Plan, *, mode: Literal["blocks", "rows", "grain"] = ...
 def limited_rows(input: Plan, *, shards: Sequence[str], max_rows: int, rows_within: Callable[[str], int], rows: Plan | None) -> Plan:
     """
     The first rows. `rows_within` says how many of a shard; `rows` reads the same row by row, which a shuffle needs.
+    """
+
+def one_shard(files: Plan, source: Source, name: str, ranges: Sequence[tuple[int, int]] | None = None, rows: Plan | None = None) -> Plan:
+    """
+    The rows of files as one shard: all, or those from one to before another, by their numbers among those of all files. `rows` reads the same row by row, which a shuffle of ranges needs.
     """
 
 def concatenated_rows(inputs: Sequence[Plan], shards: Sequence[tuple[str, int, str]], rows: Plan, notice: Callable[[str], object] | None, *, allow_vocabularies: bool = False) -> Plan:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from easydata import _native
 from easydata.core.config import PipelineConfig, TokenizerConfig
 from easydata.execution.mixture import Mixture
 from easydata.execution.progress import Progress
 from easydata.execution.writers import WriteStats
+from easydata.sources.create import KnownFiles
 from easydata.tokenizers.files import View
 from easydata.tokenizers.tokenizer import Tokenizer
 
@@ -43,9 +43,7 @@ class PipelineContext:
     progress: Callable[[str, int | None], Progress] | None = field(
         default=None, repr=False, compare=False
     )
-    listings: dict[str, _native.FileListing] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    listings: dict[str, KnownFiles] = field(default_factory=dict, repr=False, compare=False)
     mixtures: dict[str, Mixture] = field(default_factory=dict, repr=False, compare=False)
     tokenized: dict[str, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
     stages: list[str] = field(default_factory=list)

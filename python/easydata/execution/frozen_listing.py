@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import os
 from collections.abc import Callable
@@ -11,8 +12,8 @@ from typing import Any
 from easydata import _native
 from easydata.core.config import DatasetConfig, PipelineConfig, SourceStageConfig
 from easydata.core.config_class import is_set
-from easydata.sources.create import columns_of_files, names_data
-from easydata.sources.data_files import list_data_files
+from easydata.sources.create import KnownFiles, columns_of_files, known_files, names_data
+from easydata.sources.hub.splits import splits_of_json
 
 _VERSION = 2
 
@@ -29,44 +30,50 @@ def storage_options_of(dataset: DatasetConfig, stage: SourceStageConfig) -> dict
     return options or None
 
 
-def freeze_listings(
-    config: PipelineConfig, text: str | None
-) -> tuple[dict[str, _native.FileListing], str]:
+def freeze_listings(config: PipelineConfig, text: str | None) -> tuple[dict[str, KnownFiles], str]:
     """The files of a config's datasets: listed here, or read from a text; and that text."""
-    listings = {}
-    frozen = None if text is None else _read(text)
-    for dataset in config.datasets:
-        name, data = str(dataset.name), dataset.data_files
-        if not names_data(data):
-            continue
-        options = storage_options_of(dataset, config.source)
-        if frozen is None:
-            keeps = dataset.on_missing != "raise"
-            listings[name] = list_data_files(data, options, keeps_missing=keeps)
-            continue
-        if name not in frozen:
-            raise ValueError(f"listing: it has no dataset {name!r}; freeze the same config")
-        found = frozen[name]
-        items = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-        names = [os.fspath(item) for item in items]
-        listings[name] = _native.FileListing.from_json(
-            json.dumps(found["files"]), names, options
-        ).with_columns([(base64.b64decode(schema), n) for schema, n in found["columns"]])
+    reached = {
+        str(dataset.name): dataclasses.replace(
+            dataset, storage_options=storage_options_of(dataset, config.source)
+        )
+        for dataset in config.datasets
+        if names_data(dataset.data_files)
+    }
     if text is not None:
-        return listings, text
+        frozen = _read(text)
+        return {name: _thawed(dataset, frozen) for name, dataset in reached.items()}, text
+    listings: dict[str, KnownFiles] = {}
+    commits: dict[str, str] = {}
     made = {}
-    for dataset in config.datasets:
-        if (listing := listings.get(name := str(dataset.name))) is None:
-            continue
-        columns = _columns_of_files(dataset, config, listing)
-        listings[name] = listing.with_columns(columns)
+    for name, dataset in reached.items():
+        known = known_files(dataset, commits)
+        columns = _columns_of_files(dataset, config, known)
         shown = [(base64.b64encode(schema).decode(), n) for schema, n in columns]
-        made[name] = {"files": json.loads(listing.to_json()), "columns": shown}
+        made[name] = {"files": json.loads(known.listing.to_json()), "columns": shown}
+        if known.splits is not None:
+            made[name]["splits"] = known.splits.to_json()
+        listings[name] = KnownFiles(known.listing.with_columns(columns), known.splits)
     return listings, json.dumps({"version": _VERSION, "datasets": made})
 
 
+def _thawed(dataset: DatasetConfig, frozen: dict[str, Any]) -> KnownFiles:
+    """What another process told of a dataset."""
+    if str(dataset.name) not in frozen:
+        raise ValueError(f"listing: it has no dataset {dataset.name!r}; freeze the same config")
+    found = frozen[str(dataset.name)]
+    data: Any = dataset.data_files
+    items = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+    splits = None if found.get("splits") is None else splits_of_json(found["splits"])
+    # A data set's name is no file's.
+    names = [] if splits is not None else [os.fspath(item) for item in items]
+    listing = _native.FileListing.from_json(
+        json.dumps(found["files"]), names, dataset.storage_options
+    ).with_columns([(base64.b64decode(schema), n) for schema, n in found["columns"]])
+    return KnownFiles(listing, splits)
+
+
 def _columns_of_files(
-    dataset: DatasetConfig, config: PipelineConfig, listing: _native.FileListing
+    dataset: DatasetConfig, config: PipelineConfig, known: KnownFiles
 ) -> list[tuple[bytes, int]]:
     """What all processes need to know of the files' columns: of rows that are read as a whole."""
     reads_some = dataset.columns is not None or (
@@ -75,7 +82,7 @@ def _columns_of_files(
     )
     if reads_some:
         return []
-    return columns_of_files(dataset, listing)
+    return columns_of_files(dataset, known)
 
 
 def _is_tokenized(dataset: DatasetConfig, config: PipelineConfig) -> bool:

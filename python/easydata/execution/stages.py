@@ -69,12 +69,13 @@ class SourceStage(BaseStage):
     def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Gives a source for each dataset; `data` is not looked at."""
         made: Sources = {}
+        commits: dict[str, str] = {}
         for dataset in context.config.datasets:
             reached = dataclasses.replace(
                 dataset, storage_options=storage_options_of(dataset, context.config.source)
             )
-            listing = context.listings.get(str(dataset.name))
-            source = formatted(dataset_rows(reached, context.seed, listing), dataset)
+            known = context.listings.get(str(dataset.name))
+            source = formatted(dataset_rows(reached, context.seed, known, commits), dataset)
             if dataset.transform is not None:
                 source = source.transform(dataset_transform(dataset, context))
             made[str(dataset.name)] = source

@@ -14,11 +14,8 @@ if TYPE_CHECKING:
     from easydata.sources.create import create_source
     from easydata.sources.csv import CsvShardedSource
     from easydata.sources.data_files import expand_data_files
-    from easydata.sources.huggingface import (
-        HFDatasetShardedSource,
-        HuggingFaceShardedSource,
-        wrap_hf_dataset,
-    )
+    from easydata.sources.hub.source import HuggingFaceShardedSource
+    from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
     from easydata.sources.json import JsonShardedSource
     from easydata.sources.parquet import ParquetShardedSource, ParquetShardInfo
     from easydata.sources.sharded_source import ShuffledShardedSource
@@ -33,7 +30,7 @@ else:
             "CompositeShardedSource": "easydata.sources.composite",
             "CsvShardedSource": "easydata.sources.csv",
             "HFDatasetShardedSource": "easydata.sources.huggingface",
-            "HuggingFaceShardedSource": "easydata.sources.huggingface",
+            "HuggingFaceShardedSource": "easydata.sources.hub.source",
             "JsonShardedSource": "easydata.sources.json",
             "ParquetShardInfo": "easydata.sources.parquet",
             "ParquetShardedSource": "easydata.sources.parquet",

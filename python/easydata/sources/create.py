@@ -20,34 +20,21 @@ from easydata.core.config_class import imported
 from easydata.core.idle_options import refuse_idle_options
 from easydata.core.sizes import size_of_option
 from easydata.core.takes_options import declared_options
-from easydata.sources.array_record import ArrayRecordShardedSource
-from easydata.sources.arrow import ArrowShardedSource
-from easydata.sources.csv import CsvShardedSource
 from easydata.sources.data_files import list_data_files
-from easydata.sources.files import FileSource, FormatSource
+from easydata.sources.files import FileSource
+from easydata.sources.formats import either, format_names, of_format, refuse_decode
+from easydata.sources.hub.source import HuggingFaceShardedSource, names_hub_dataset
+from easydata.sources.hub.splits import HubSplits
 from easydata.sources.huggingface import wrap_hf_dataset
-from easydata.sources.json import JsonShardedSource
 from easydata.sources.known_fields import require_fields
 from easydata.sources.limited import LimitedShardedSource
 from easydata.sources.parquet import ParquetShardedSource
 from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
-from easydata.sources.text import TextShardedSource
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import MapTransform
 from easydata.transforms.fields import CastFields, RenameFields
 from easydata.transforms.tokenize_row import TokenizerManager
 from easydata.transforms.trainer_examples import gives_examples, named_transform
-
-# The formats that have a class of their own, by what the registry calls their kind.
-_CLASSES: dict[str, type[FileSource]] = {
-    "json": JsonShardedSource,
-    "parquet": ParquetShardedSource,
-    "arrow": ArrowShardedSource,
-    "csv": CsvShardedSource,
-    "tsv": CsvShardedSource,
-    "txt": TextShardedSource,
-    "array_record": ArrayRecordShardedSource,
-}
 
 
 def create_source(
@@ -70,7 +57,8 @@ def create_source(
             given for what are no ArrayRecord files.
     """
     check(config)
-    source = formatted(dataset_rows(config, seed, listing), config)
+    known = None if listing is None else KnownFiles(listing)
+    source = formatted(dataset_rows(config, seed, known), config)
     if config.transform is not None:
         source = source.transform(
             transform_of(config, merge_tokenizer_config(config), TokenizerManager().get_tokenizer)
@@ -79,11 +67,30 @@ def create_source(
     return source
 
 
+@dataclasses.dataclass(frozen=True)
+class KnownFiles:
+    """What was found out of the files of a data set before.
+
+    Attributes:
+        listing: The files that `data_files` stand for.
+        splits: Of a data set on the Hub, which files are which.
+    """
+
+    listing: _native.FileListing
+    splits: HubSplits | None = None
+
+
 def dataset_rows(
-    config: DatasetConfig, seed: int | None = None, listing: _native.FileListing | None = None
+    config: DatasetConfig,
+    seed: int | None = None,
+    known: KnownFiles | None = None,
+    commits: dict[str, str] | None = None,
 ) -> ShardedDataSource[Any]:
-    """The rows of a data set as they are read; its config is sound."""
-    source = _unlimited(config, listing)
+    """The rows of a data set as they are read; its config is sound.
+
+    `commits`: see data_files.pinned().
+    """
+    source = _unlimited(config, known, commits)
     if config.name and source is not config.data_files:
         source._dataset_name = config.name
     if config.column_types:
@@ -173,37 +180,47 @@ def window_bytes_of(config: DatasetConfig) -> int | None:
     return size_of_option("shuffle_window_bytes", config.shuffle_window_bytes)
 
 
+def known_files(config: DatasetConfig, commits: dict[str, str]) -> KnownFiles:
+    """Lists the files of a data set that is named."""
+    if names_hub_dataset(config):
+        source = HuggingFaceShardedSource._of_config(config, commits)
+        return KnownFiles(source.listing, source.splits)
+    return KnownFiles(_listed(config, commits))
+
+
+def _listed(config: DatasetConfig, commits: dict[str, str] | None) -> _native.FileListing:
+    keeps = config.on_missing != "raise"
+    data: Any = config.data_files
+    return list_data_files(data, config.storage_options, keeps_missing=keeps, commits=commits)
+
+
 def _unlimited(
-    config: DatasetConfig, listing: _native.FileListing | None
+    config: DatasetConfig, known: KnownFiles | None, commits: dict[str, str] | None = None
 ) -> ShardedDataSource[Any]:
     data: Any = config.data_files
     kind = None if config.type is None else str(config.type).lower()
     if not names_data(data):
-        _refuse_decode(config, "the data are in memory")
+        refuse_decode(config, "the data are in memory")
         if isinstance(data, ShardedDataSource):
             _refuse_file_options(config)
             return data
         return wrap_hf_dataset(data, config.name)
-    files = listing
-    if files is None:
-        keeps = config.on_missing != "raise"
-        files = list_data_files(data, config.storage_options, keeps_missing=keeps)
+    if names_hub_dataset(config):
+        return HuggingFaceShardedSource._of_config(
+            config, commits, *(() if known is None else (known.splits, known.listing))
+        )
+    files = _listed(config, commits) if known is None else known.listing
     if kind is None:
         kind = _format_of(files.uris, data)
-    return _of_format(kind, files, config)
+    return of_format(kind, files, config)
 
 
-def columns_of_files(
-    config: DatasetConfig, listing: _native.FileListing
-) -> list[tuple[bytes, int]]:
+def columns_of_files(config: DatasetConfig, known: KnownFiles) -> list[tuple[bytes, int]]:
     """The columns of the files of a data set (FileListing.with_columns), each looked at once."""
-    source = _unlimited(config, listing)
+    source = _unlimited(config, known)
+    if isinstance(source, HuggingFaceShardedSource):
+        source = source.files
     return source._source.columns_of_files() if isinstance(source, FileSource) else []
-
-
-def _refuse_decode(config: DatasetConfig, why: str) -> None:
-    if config.decode is not None:
-        raise ValueError(f"decode: says what records of ArrayRecord files are; {why}; leave it out")
 
 
 def _refuse_file_options(config: DatasetConfig) -> None:
@@ -244,7 +261,7 @@ def _format_of(files: list[str], data: Any) -> str:
         unknown = next(path for path in files if not _native.format_of_name(path))
         raise ValueError(
             f"the format of {unknown} cannot be told from its name; give type= "
-            f"({_either(_names())})"
+            f"({either(format_names())})"
         )
     kinds = {_kind_of(name) for name in formats}
     if len(kinds) > 1:
@@ -256,36 +273,6 @@ def _format_of(files: list[str], data: Any) -> str:
     return "json" if kinds == {"json"} and set(formats) != {"jsonl"} else min(formats)
 
 
-def _names() -> list[str]:
-    return [known.name for known in _native.data_formats()]
-
-
-def _either(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
-
-
 def _kind_of(name: str) -> str:
     found = _native.find_format(name)
     return name if found is None else found.kind
-
-
-def _of_format(
-    name: str, files: _native.FileListing, config: DatasetConfig
-) -> ShardedDataSource[Any]:
-    found = _native.find_format(name)
-    if found is None:
-        raise ValueError(f"unknown type {name!r}; expected one of {', '.join(sorted(_names()))}")
-    if found.kind != "array_record":
-        _refuse_decode(config, f"the files are of format {name}")
-    options: dict[str, Any] = {
-        "name": config.name or "",
-        "on_error": config.on_error,
-        "on_missing": config.on_missing,
-        "quarantine_path": config.quarantine_path,
-        "identity": config.identity,
-        "hive_partitioning": config.hive_partitioning,
-    }
-    if "zstd_max_window" in found.options:
-        options["zstd_max_window"] = config.zstd_max_window
-    reader = _CLASSES.get(found.kind, FormatSource)
-    return reader._of_config(files, found.name, config, options)

@@ -48,15 +48,18 @@ def list_data_files(
     storage_options: Mapping[str, Any] | None = None,
     *,
     keeps_missing: bool = False,
+    commits: dict[str, str] | None = None,
 ) -> _native.FileListing:
     """The files of `expand_data_files`, each with its size and the time of its last change.
 
     This is the one look that a job takes at where its data is: what is made of the listing reads
     these files, and refuses others under their names. `keeps_missing`: a file that is named and is
     not there is listed all the same, unless none is there; it is found lost when its turn comes.
+    `commits`: see pinned().
     """
     items = [data_files] if isinstance(data_files, (str, os.PathLike)) else list(data_files)
-    names = [os.fspath(item) for item in items]
+    commits = {} if commits is None else commits
+    names = [pinned(os.fspath(item), storage_options, commits) for item in items]
     listing, left_out = _native.list_data_files(names, storage_options, keeps_missing)
     if new := [path for path in left_out if path not in _told]:
         _told.update(new)
@@ -67,3 +70,17 @@ def list_data_files(
             shown,
         )
     return listing
+
+
+def pinned(name: str, storage_options: Mapping[str, Any] | None, commits: dict[str, str]) -> str:
+    """A name of files; one on the Hugging Face Hub by the commit that its revision is.
+
+    `commits` has the repositories that were asked for before, at the revisions that were named:
+    those whose names share it are at one commit each.
+    """
+    if not name.startswith("hf://"):
+        return name
+    repository, path = _native.split_hub_address(name)
+    if repository not in commits:
+        commits[repository] = _native.pinned_hub_address(repository, storage_options)
+    return commits[repository] + path

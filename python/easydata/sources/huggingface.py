@@ -6,7 +6,7 @@ import copy
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from easydata import _native
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
@@ -185,39 +185,6 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             "rows": self.estimated_length,
             "fingerprint": getattr(self._dataset, "_fingerprint", None),
         }
-
-
-class HuggingFaceShardedSource(ShardedDataSource[dict[str, Any]]):
-    """A data set of the Hugging Face Hub, which comes with a later release."""
-
-    def __init__(
-        self,
-        dataset_name: str,
-        split: str = "train",
-        subset: str | None = None,
-        streaming: bool = True,
-        cache_dir: str | None = None,
-    ) -> None:
-        self._refuse(dataset_name)
-
-    def _refuse(self, name: str) -> NoReturn:
-        raise NotImplementedError(
-            f"reading {name} from the Hugging Face Hub comes with a later release of EasyData; "
-            "load it with datasets.load_dataset() and wrap it with HFDatasetShardedSource"
-        )
-
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """Not there yet."""
-        self._refuse("a data set")
-
-    def num_shards(self) -> int:
-        """Not there yet."""
-        self._refuse("a data set")
-
-    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
-        """Not there yet."""
-        self._refuse("a data set")
 
 
 def wrap_hf_dataset(dataset: Any, name: str | None = None) -> ShardedDataSource[Any]:

@@ -81,18 +81,24 @@ class RenameFields(_NamedFields):
 class CastFields(_NamedFields):
     """Gives some fields, and fields in them, types; `column_types` of a dataset says which."""
 
-    def __init__(self, types: Mapping[str, str]) -> None:
-        """Casts by `types`, from paths ("score", "meta.id") to names of types ("float64")."""
-        super().__init__("cast", types=list(types.items()))
+    def __init__(self, types: Mapping[str, str], fills: Sequence[str] = ()) -> None:
+        """Casts by `types`, from paths ("score", "meta.id") to names of types ("float64").
+
+        Rows without a field of `fills` get it, as None.
+        """
+        options = {"fills": list(fills)} if fills else {}
+        super().__init__("cast", types=list(types.items()), **options)
         self._types = dict(types)
+        self._fills = list(fills)
         self._fields = list(dict.fromkeys(path.partition(".")[0] for path in types))
 
     def __call__(self, example: Example) -> Example:
         """Returns the row with values of these types."""
-        return _native.ColumnTypes(list(self._types.items()))(example)
+        return _native.ColumnTypes(list(self._types.items()), self._fills)(example)
 
     def __repr__(self) -> str:
-        return f"CastFields({self._types!r})"
+        fills = f", {self._fills!r}" if self._fills else ""
+        return f"CastFields({self._types!r}{fills})"
 
 
 class SelectFields(_NamedFields):

@@ -4,6 +4,7 @@
 
 #include "easydata/files/address.h"
 #include "easydata/storage/storage.h"
+#include "easydata/stores/hub/hub_address.h"
 
 namespace easydata::configs {
 
@@ -35,6 +36,10 @@ void CheckColumnTypes(const NamedTypes& names, const std::string& path,
   problems->push_back({config::Problem::Kind::kValue, path, types.status().message()});
 }
 
+bool IsHubType(const std::optional<std::string>& type) {
+  return type == "huggingface" || type == "hf";
+}
+
 }  // namespace
 
 config::FieldList DatasetConfig::Fields() {
@@ -47,7 +52,8 @@ config::FieldList DatasetConfig::Fields() {
       config::Field{
           "data_files", &C::data_files,
           "Path, glob pattern (** too), folder, or a list of them; one file is one shard, "
-          "sorted and distinct. Or rows in "
+          "sorted and distinct. Or a dataset of the Hugging Face Hub: hf://datasets/org/name, or "
+          "org/name with type=\"hf\". Or rows in "
           "memory: a list of dicts, a `datasets` object, a source."}
           .Required(),
       config::Field{
@@ -55,25 +61,21 @@ config::FieldList DatasetConfig::Fields() {
           "Name in weights, statistics and output folders; unset: dataset_0, dataset_1, ... by "
           "position; where no dataset has a name, those of as many mix.weights, in their order."}
           .ActsAt({"source", "mix", "writer"}),
-      config::Field{"type", &C::type,
-                    "Format of the files; unset: by their suffixes, which must agree."}
-          .OneOf(source::DataFormatNames({"huggingface", "hf"}))
-          .Refuse("huggingface",
-                  "datasets from the Hub come with a later version; wrap a loaded one with "
-                  "HFDatasetShardedSource")
-          .Refuse("hf",
-                  "datasets from the Hub come with a later version; wrap a loaded one with "
-                  "HFDatasetShardedSource"),
-      config::Field{"split", &C::split, "Split of a Hub dataset."}.OnlyDefault(
-          "local files have no splits; name the files of the split"),
+      config::Field{
+          "type", &C::type,
+          "Format of the files; unset: by their suffixes, which must agree. \"huggingface\" or "
+          "\"hf\": data_files is a dataset of the Hugging Face Hub, org/name."}
+          .OneOf(source::DataFormatNames({"huggingface", "hf"})),
+      config::Field{"split", &C::split,
+                    "Split of a dataset on the Hub: \"train\", several (\"train+test\"), or slices "
+                    "of them (\"train[100:200]\", \"train[:1%]\")."},
       config::Field{"num_rows", &C::num_rows,
                     "Use the first rows only; of a shuffled dataset, the first in its order."}
           .ActsAt({"limit"})
           .AtLeast(1),
       config::Field{"dataset_split_name", &C::dataset_split_name,
-                    "Subset (configuration) of a Hub dataset."}
-          .OnlyDefault(
-              "it names a subset of a Hub dataset, and the Hub comes with a later version"),
+                    "Subset (configuration) of a dataset on the Hub: the name of one of its card's "
+                    "configs, or a folder; unset: the default."},
       config::Field{"tokenizer", &C::tokenizer,
                     "Tokenizer of this dataset: a folder, a name, a TokenizerConfig or a tokenizer "
                     "object. It goes before the "
@@ -229,10 +231,48 @@ void CheckStorageOptions(const config::Named<config::AnyValue>& options, const s
   problems->push_back({config::Problem::Kind::kValue, path, read.status().message()});
 }
 
+bool NamesHubDataset(const std::optional<std::string>& type,
+                     const std::vector<std::string>& data_files) {
+  if (IsHubType(type)) return true;
+  if (data_files.size() != 1 || !data_files[0].starts_with("hf://datasets/")) return false;
+  const auto address = hub::ParseHubAddress(data_files[0]);
+  return address.ok() && address->path.empty();
+}
+
+void DatasetConfig::CheckHub(const std::string& path, config::Problems* problems) const {
+  const auto add = [&](const char* option, std::string problem) {
+    problems->push_back(
+        {config::Problem::Kind::kValue, config::JoinPath(path, option), std::move(problem)});
+  };
+  if (IsHubType(type) && (data_files.values.size() != 1 || !data_files.object.empty())) {
+    add("data_files", "must be the name of one dataset, org/name, where type is \"" + *type + "\"");
+  }
+  if (NamesHubDataset(type, data_files.values)) {
+    if (type.has_value() && !IsHubType(type)) {
+      add("type",
+          "a dataset of the Hub says itself of what format it is; leave it out, or name the "
+          "files (hf://datasets/org/name/data/*.parquet)");
+    }
+    return;
+  }
+  if (split != DatasetConfig().split) {
+    add("split",
+        "files have no splits; name the files of the split, or a dataset of the Hub "
+        "(type=\"hf\")");
+  }
+  if (dataset_split_name.has_value()) {
+    add("dataset_split_name",
+        "names a subset of a dataset on the Hub, and data_files names files; "
+        "leave it out, or name the dataset (type=\"hf\")");
+  }
+}
+
 void DatasetConfig::Check(const std::string& path, config::Problems* problems) const {
   for (const std::string& file : data_files.values) {
+    if (IsHubType(type)) break;
     CheckReadLocation(file, config::JoinPath(path, "data_files"), problems);
   }
+  CheckHub(path, problems);
   if (column_types.has_value()) {
     CheckColumnTypes(column_types->values, config::JoinPath(path, "column_types"), problems);
   }

@@ -67,7 +67,15 @@ struct DatasetConfig {
   static config::FieldList Fields();
 
   void Check(const std::string& path, config::Problems* problems) const;
+
+ private:
+  void CheckHub(const std::string& path, config::Problems* problems) const;
 };
+
+/// Whether a config names a dataset of the Hugging Face Hub, and not files: by its type, or as
+/// "hf://datasets/org/name" without a path.
+bool NamesHubDataset(const std::optional<std::string>& type,
+                     const std::vector<std::string>& data_files);
 
 /// Adds a problem when options of a storage cannot be meant; it shows none of their values.
 void CheckStorageOptions(const config::Named<config::AnyValue>& options, const std::string& path,

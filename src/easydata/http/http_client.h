@@ -65,6 +65,8 @@ struct HttpRequest {
   std::shared_ptr<const Credentials> credentials = {};
   /// Bytes that are expected to come, for those that wait for room; 0: few.
   int64_t expected_bytes = 0;
+  /// Whether Exchange() goes where an answer leads; else that answer is the last one.
+  bool follows_redirects = true;
   /// Whether it passes by the proxies that the environment names: for services of this machine.
   bool avoids_proxies = false;
 };

@@ -79,7 +79,7 @@ Result<HttpResponse> SendAuthorized(const HttpStore& store, const HttpRequest& w
       store.counters()->Request();
       store.counters()->Retry("broken off", std::chrono::milliseconds(0), false);
     }
-    if (!IsMoved(response) || hop == kMostHops) return response;
+    if (!IsMoved(response) || hop == kMostHops || !wanted.follows_redirects) return response;
     std::string next = ResolveUrl(plain.url, response.headers.Get("location"));
     TakeUserinfo(&next);  // of whom nobody here gave it
     if (!files::IsWebAddress(next)) return response;

@@ -86,7 +86,7 @@ class RangeCall final : public HttpCall {
     is_accepted_ = false;
     wrong_.clear();
     HttpRequest request;
-    ARROW_ASSIGN_OR_RAISE(request.url, store_.UrlOf(file_.uri));
+    ARROW_ASSIGN_OR_RAISE(request.url, store_.UrlOfListed(file_));
     request.headers = {"Accept-Encoding: identity",
                        "Range: bytes=" + std::to_string(at_) + "-" + std::to_string(end_ - 1)};
     request.expected_bytes = end_ - at_;

@@ -8,6 +8,10 @@ std::string HttpStore::TagOf(const HttpHeaders& headers) const {
   return tag.starts_with("W/") ? std::string() : std::string(tag);
 }
 
+Result<std::string> HttpStore::UrlOfListed(const files::FileInfo& file) const {
+  return UrlOf(file.uri);
+}
+
 void HttpStore::RequireTag(const std::string& tag, HttpRequest* request) const {
   request->headers.push_back("If-Match: " + tag);
 }

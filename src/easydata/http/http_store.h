@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "easydata/base/status.h"
+#include "easydata/files/file_info.h"
 #include "easydata/files/io_counters.h"
 #include "easydata/http/http_client.h"
 #include "easydata/http/http_retries.h"
@@ -28,6 +29,10 @@ class HttpStore {
 
   /// The address that an object is asked for at.
   virtual Result<std::string> UrlOf(const std::string& uri) const = 0;
+
+  /// The address that a listed object is read at; FileChangedError where it is known by now that
+  /// another one is there.
+  virtual Result<std::string> UrlOfListed(const files::FileInfo& file) const;
 
   /// What an answer says of the object's identity; empty where it says nothing. A strong ETag,
   /// where a store does not know better.

@@ -351,6 +351,7 @@ class ArrayRecordSource : public FileSource {
                                             std::shared_ptr<arrow::Schema> schema,
                                             const ReadContext& context) const override {
     ARROW_ASSIGN_OR_RAISE(auto file, open_.Open(shard, context.is_look));
+    rows_.Remember(shard, file->file->num_records());  // for when it is lost
     if (!context.is_look) {
       ARROW_RETURN_NOT_OK(
           vocabularies_.Check(shard, file->file->vocabulary(), *schema, files().uris()));

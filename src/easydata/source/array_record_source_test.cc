@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "easydata/record_file/array_record_writer.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/test_files.h"
@@ -50,6 +52,15 @@ TEST_P(ArrayRecordSourceTest, KeepsTheContract) {
 
 INSTANTIATE_TEST_SUITE_P(All, ArrayRecordSourceTest,
                          testing::Values("uncompressed", "group_size:100,uncompressed"));
+
+TEST(ArrayRecordSource, KnowsTheRecordsOfAFileThatIsLost) {
+  TestFolder folder;
+  const std::string a = WriteRecords(folder, "a.arecord", Texts(30, 5), "uncompressed");
+  const auto source = MakeArrayRecordSource(Listed({a}), "", RecordDecoding::kText).ValueOrDie();
+  AllRows(ContractOf(source, {}));
+  std::filesystem::remove(a);
+  EXPECT_EQ(source->KnownRows(0).ValueOrDie(), 30);
+}
 
 TEST(ArrayRecordSource, JsonAndTokensKeepTheContract) {
   TestFolder folder;

@@ -147,6 +147,26 @@ Status CheckItem(const std::string& item) {
                          item.c_str());
 }
 
+/// Whether a name has the form of a repository's on the Hugging Face Hub: "org/name".
+bool IsLikeHubName(std::string_view name) {
+  const auto is_part = [](std::string_view part) {
+    return !part.empty() && part.front() != '.' && part.front() != '~' &&
+           part.find_first_of("/*?[]{}\\: ") == std::string_view::npos;
+  };
+  const size_t slash = name.find('/');
+  return slash != std::string_view::npos && is_part(name.substr(0, slash)) &&
+         is_part(name.substr(slash + 1)) && FormatOfName(name).empty();
+}
+
+/// Adds, where a name may be meant for the Hub, how that is said.
+Status WithHubHint(const std::vector<std::string>& given, const Status& nothing) {
+  if (given.size() != 1 || !IsLikeHubName(given[0])) return nothing;
+  return nothing.WithMessage(nothing.message(),
+                             "; a dataset of the Hugging Face Hub is read by "
+                             "type=\"hf\", or as hf://datasets/",
+                             given[0]);
+}
+
 }  // namespace
 
 Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
@@ -178,7 +198,7 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
       }
       if (listing.by != files::ListedBy::kName) LeaveOut(*files, &listing.files, &out.left_out);
       if (listing.files.empty()) {
-        const Status nothing = files->NothingFound(names[i]);
+        const Status nothing = WithHubHint(data_files, files->NothingFound(names[i]));
         if (listing.by != files::ListedBy::kName) return nothing;
         files::ListedFile named;
         named.info.uri = names[i];

@@ -392,6 +392,7 @@ class ParquetSource : public FileSource {
     ARROW_ASSIGN_OR_RAISE(auto file, open_.Open(shard, context.is_look));
     ARROW_ASSIGN_OR_RAISE(auto fields,
                           ChosenFields(*file->schema, *schema, options.columns, file->path));
+    rows_.Remember(shard, file->metadata->num_rows());  // for when it is lost
     if (!context.is_look) {
       ARROW_RETURN_NOT_OK(
           vocabularies_.Check(shard, VocabularyOf(*file), *schema, this->files().uris()));

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <parquet/arrow/writer.h>
 
+#include <filesystem>
+
 #include "easydata/source/file_sources.h"
 #include "easydata/source/test_files.h"
 
@@ -68,6 +70,15 @@ TEST(ParquetSourceTest, KeepsTheContractWhereRowGroupsAreCut) {
     const auto begin = whole.begin() + std::min<int64_t>(row, 32000);
     EXPECT_EQ(rest, std::vector<std::string>(begin, whole.end())) << row;
   }
+}
+
+TEST(ParquetSourceTest, KnowsTheRowsOfAFileThatIsLost) {
+  TestFolder folder;
+  const std::string a = WriteParquet(folder, "a.parquet", 30, 10);
+  auto source = MakeParquetSource(Listed({a})).ValueOrDie();
+  AllRows(ContractOf(source, {}));
+  std::filesystem::remove(a);
+  EXPECT_EQ(source->KnownRows(0).ValueOrDie(), 30);
 }
 
 TEST(ParquetSourceTest, StartsAtAnyRow) {

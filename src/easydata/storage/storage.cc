@@ -6,6 +6,7 @@
 #include "easydata/storage/user_path.h"
 #include "easydata/stores/foreign/foreign_file_system.h"
 #include "easydata/stores/gcs/gcs_store.h"
+#include "easydata/stores/hub/hub_file_system.h"
 #include "easydata/stores/object_file_system.h"
 #include "easydata/stores/s3/s3_store.h"
 #include "easydata/stores/web/web_file_system.h"
@@ -17,6 +18,11 @@ namespace {
 Storage::ForeignStores& ForeignStoresOfProcess() {
   static auto* const stores = new Storage::ForeignStores;
   return *stores;
+}
+
+Storage::HubIndexes& HubIndexesOfProcess() {
+  static auto* const indexes = new Storage::HubIndexes;
+  return *indexes;
 }
 
 }  // namespace
@@ -43,6 +49,8 @@ Storage::~Storage() = default;
 
 void Storage::SetForeignStores(ForeignStores make) { ForeignStoresOfProcess() = std::move(make); }
 
+void Storage::SetHubIndexes(HubIndexes make) { HubIndexesOfProcess() = std::move(make); }
+
 const std::shared_ptr<const Storage>& Storage::Default() {
   static const auto* const storage =
       new std::shared_ptr<const Storage>(std::make_shared<Storage>(StorageOptions()));
@@ -67,6 +75,17 @@ Result<std::shared_ptr<const files::FileSystem>> Storage::Make(const std::string
     ARROW_ASSIGN_OR_RAISE(auto store, gcs::GcsStore::Make(options_));
     return Keep(std::move(store));
   }
+  if (scheme == "hf") {
+    const HubIndexes& make = HubIndexesOfProcess();
+    if (make == nullptr) {
+      return Status::NotImplemented(
+          "hf:// is listed by the Python package huggingface_hub; read it from Python, or download "
+          "the files");
+    }
+    auto files = std::make_shared<hub::HubFileSystem>(options_.http(), make(options_));
+    counters_.push_back(files->shared_counters());
+    return files;
+  }
   if (const ForeignStores& make = ForeignStoresOfProcess(); make != nullptr) {
     auto files = std::make_shared<foreign::ForeignFileSystem>(scheme, make(scheme, options_),
                                                               options_.http().retries);
@@ -89,6 +108,11 @@ Result<const files::FileSystem*> Storage::FileSystemOf(std::string_view uri) con
     system = std::move(*made);
   }
   return system.get();
+}
+
+Result<const hub::HubFileSystem*> Storage::HubFiles() const {
+  ARROW_ASSIGN_OR_RAISE(const files::FileSystem* const files, FileSystemOf("hf://"));
+  return static_cast<const hub::HubFileSystem*>(files);
 }
 
 Result<std::shared_ptr<const stores::ObjectStore>> Storage::ObjectStoreOf(

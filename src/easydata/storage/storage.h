@@ -13,9 +13,13 @@
 #include "easydata/files/file_system.h"
 #include "easydata/files/io_counters.h"
 #include "easydata/stores/foreign/foreign_store.h"
+#include "easydata/stores/hub/hub_index.h"
 #include "easydata/stores/object_store.h"
 #include "easydata/stores/storage_options.h"
 
+namespace easydata::hub {
+class HubFileSystem;
+}
 namespace easydata::web {
 class WebStore;
 }
@@ -46,8 +50,17 @@ class Storage final : public files::FileSystems {
   /// Sets what reaches the schemes that are not ours: once, before any is asked for.
   static void SetForeignStores(ForeignStores make);
 
+  /// Makes what lists the Hugging Face Hub.
+  using HubIndexes =
+      std::function<std::shared_ptr<const hub::HubIndex>(const StorageOptions& options)>;
+  /// Sets what lists the Hub: once, before it is asked for.
+  static void SetHubIndexes(HubIndexes make);
+
   /// Made when it is first asked for.
   Result<const files::FileSystem*> FileSystemOf(std::string_view uri) const override;
+
+  /// The file system of the Hugging Face Hub.
+  Result<const hub::HubFileSystem*> HubFiles() const;
 
   /// The store that a URI names an object of, for those who write there; null where it names none.
   Result<std::shared_ptr<const stores::ObjectStore>> ObjectStoreOf(std::string_view uri) const;

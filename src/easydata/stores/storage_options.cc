@@ -125,13 +125,14 @@ config::FieldList StorageOptions::Fields() {
           "token", &O::token,
           "Session token of S3; access token of Google Cloud, or its credentials: the path "
           "of their file, or what it holds ({\"type\": \"service_account\", ...}); bearer "
-          "token of a web server."},
+          "token of a web server; user access token of the Hugging Face Hub, unset: HF_TOKEN, or "
+          "that of `hf auth login`."},
       config::Field{"profile", &O::profile,
                     "Profile in the files of the AWS command line; unset: AWS_PROFILE."},
       config::Field{"region", &O::region,
                     "Region of the bucket; unset: the platform's, or the one that S3 says."},
       config::Field{"endpoint_url", &O::endpoint_url,
-                    "Address of a store that is not Amazon's or Google's own."},
+                    "Address of a store that is not Amazon's, Google's or Hugging Face's own."},
       config::Field{"addressing_style", &O::addressing_style,
                     "Where the bucket's name stands: in the path, or before the host's name; "
                     "auto: in the path where endpoint_url is set."}
@@ -159,6 +160,10 @@ config::FieldList StorageOptions::Fields() {
           .AtMost(64),
       config::Field{"ca_file", &O::ca_file,
                     "File of certificates (PEM) to trust; unset: the system's."},
+      config::Field{
+          "cache_dir", &O::cache_dir,
+          "Folder of huggingface_hub's cache, whose files are read in place of the Hub's; "
+          "unset: HF_HUB_CACHE."},
       config::Field{"fsspec", &O::fsspec,
                     "Arguments of fsspec's file system, for schemes that are reached through "
                     "it: {name: value}. They are taken for secrets."},

@@ -36,6 +36,7 @@ struct StorageOptions {
   double stall_timeout = 15;
   int64_t max_in_flight = 64;
   std::optional<std::string> ca_file;
+  std::optional<std::string> cache_dir;
   std::optional<config::Named<config::AnyValue>> fsspec;
 
   static config::FieldList Fields();

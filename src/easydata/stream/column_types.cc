@@ -1,12 +1,14 @@
 #include "easydata/stream/column_types.h"
 
 #include <arrow/array.h>
+#include <arrow/array/util.h>
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -263,8 +265,9 @@ Status AddPath(const std::string& path, TypePtr type, Node* root) {
 
 }  // namespace
 
-Result<ColumnTypes> ColumnTypes::Make(const NamedTypes& names) {
+Result<ColumnTypes> ColumnTypes::Make(const NamedTypes& names, std::vector<std::string> fills) {
   ColumnTypes out;
+  out.fills_ = std::move(fills);
   for (const auto& [path, name] : names) {
     auto type = json::TypeFromName(name);
     if (!type.ok()) {
@@ -288,6 +291,17 @@ Result<std::shared_ptr<arrow::Schema>> ColumnTypes::Apply(const arrow::Schema& s
     }
     if (is_known || !adds) continue;
     fields.push_back(arrow::field(name, TypeWith(arrow::null(), node, adds)));
+  }
+  if (schema.GetFieldIndex(json::kRowColumn) >= 0) return arrow::schema(std::move(fields));
+  for (const std::string& name : fills_) {
+    const bool is_known =
+        std::any_of(fields.begin(), fields.end(),
+                    [&](const std::shared_ptr<arrow::Field>& f) { return f->name() == name; });
+    if (is_known) continue;
+    const auto node = root_.fields.find(name);
+    fields.push_back(arrow::field(
+        name, node == root_.fields.end() ? arrow::null()
+                                         : TypeWith(arrow::null(), node->second, /*adds=*/true)));
   }
   return arrow::schema(std::move(fields));
 }
@@ -314,6 +328,11 @@ Result<Batch> ColumnTypes::Cast(Batch batch) const {
       ARROW_ASSIGN_OR_RAISE(batch.rows,
                             batch.rows->SetColumn(c, schema->field(c), std::move(cast)));
     }
+  }
+  for (int c = batch.rows->num_columns(); c < schema->num_fields(); ++c) {
+    ARROW_ASSIGN_OR_RAISE(auto nulls,
+                          arrow::MakeArrayOfNull(schema->field(c)->type(), batch.num_rows()));
+    ARROW_ASSIGN_OR_RAISE(batch.rows, batch.rows->AddColumn(c, schema->field(c), std::move(nulls)));
   }
   return batch;
 }
@@ -362,7 +381,17 @@ Result<std::shared_ptr<arrow::Array>> ColumnTypes::CastTyped(
 Status ColumnTypes::CastRow(std::string_view json, std::string* out) const {
   json::JsonParser parser;
   ARROW_ASSIGN_OR_RAISE(const element row, parser.Parse(json));
-  return Caster(out).Cast(row, root_, "");
+  ARROW_RETURN_NOT_OK(Caster(out).Cast(row, root_, ""));
+  simdjson::dom::object fields;
+  if (fills_.empty() || row.get(fields) != simdjson::SUCCESS) return Status::OK();
+  for (const std::string& name : fills_) {
+    if (fields.at_key(name).error() == simdjson::SUCCESS) continue;
+    out->pop_back();
+    if (out->back() != '{') *out += ',';
+    json::AppendJsonString(name, out);
+    *out += ":null}";
+  }
+  return Status::OK();
 }
 
 Status ColumnTypes::CastValue(const std::string& column, std::string_view json,

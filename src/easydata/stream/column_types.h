@@ -23,11 +23,13 @@ class ColumnTypes {
  public:
   ColumnTypes() = default;
   /// Invalid where a name is no type (json::TypeFromName), or a path is empty or within another.
-  static Result<ColumnTypes> Make(const NamedTypes& names);
+  /// `fills`: columns that Cast() adds, with nulls, where a row or a batch has none.
+  static Result<ColumnTypes> Make(const NamedTypes& names, std::vector<std::string> fills = {});
 
-  bool empty() const { return root_.fields.empty(); }
+  bool empty() const { return root_.fields.empty() && fills_.empty(); }
 
-  /// The schema with these types: of columns and fields that it has; with `adds`, of others, too.
+  /// The schema with these types: of columns and fields that it has, and those that are filled;
+  /// with `adds`, of others, too.
   Result<std::shared_ptr<arrow::Schema>> Apply(const arrow::Schema& schema, bool adds) const;
 
   /// The batch with values of these types, in typed columns, columns of JSON and whole rows of it:
@@ -41,6 +43,7 @@ class ColumnTypes {
 
   /// The named columns, in order.
   std::vector<std::string> columns() const;
+  const std::vector<std::string>& fills() const { return fills_; }
 
   struct Node {
     std::shared_ptr<arrow::DataType> type;  // null: of its fields
@@ -54,6 +57,7 @@ class ColumnTypes {
       const Batch& batch, int column, const std::shared_ptr<arrow::DataType>& type) const;
 
   Node root_;
+  std::vector<std::string> fills_;
 };
 
 }  // namespace easydata

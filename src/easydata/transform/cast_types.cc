@@ -26,7 +26,8 @@ class CastTypesOp : public BatchOp {
 };
 
 Result<ColumnTypes> TypesOf(const nlohmann::json& options) {
-  return ColumnTypes::Make(options.at("types").get<NamedTypes>());
+  return ColumnTypes::Make(options.at("types").get<NamedTypes>(),
+                           options.value("fills", std::vector<std::string>()));
 }
 
 }  // namespace

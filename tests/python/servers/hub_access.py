@@ -162,6 +162,12 @@ class Access:
             raise Refusal(401, "Invalid credentials in Authorization header")
         return token
 
+    def shows_token(self, request: Request) -> bool:
+        """Whether a request has a token, wherever in its head."""
+        lines = (request.target, *request.lines)
+        is_known = any(token in line for token in self.tokens for line in lines)
+        return is_known or "authorization" in request.headers
+
     def repository(self, kind: str, name: str, call: Call) -> Repository:
         """A repository that the caller may see."""
         token = self.caller(call)

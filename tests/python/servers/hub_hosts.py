@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class _HostFaults(Faults):
     """The faults and log that both hosts share, as one of them sees them."""
 
-    def __init__(self, shared: Faults, lock: threading.RLock, server: str) -> None:
-        self._shared, self._lock, self._server = shared, lock, server
+    def __init__(self, hub: HubServer, shared: Faults, lock: threading.RLock, server: str) -> None:
+        self._hub, self._shared, self._lock, self._server = hub, shared, lock, server
 
     def refuses(self) -> bool:
         with self._lock:
@@ -28,6 +28,9 @@ class _HostFaults(Faults):
     def fate(self, request: Request) -> Fate:
         with self._lock:
             fate = self._shared.fate(request)
+            if self._server == "cdn" and self._hub.access.shows_token(request):
+                said = f"a token reached the store: {request.method} {request.path}"
+                self._hub.offences.append(said)
         fate.asked.server = self._server
         return fate
 
@@ -37,7 +40,7 @@ class Host(LoopbackServer):
 
     def __init__(self, hub: HubServer, name: str, faults: Faults, lock: threading.RLock) -> None:
         super().__init__()
-        self.faults = _HostFaults(faults, lock, name)
+        self.faults = _HostFaults(hub, faults, lock, name)
         self._hub = hub
         self._name = name
 
@@ -56,13 +59,15 @@ class Host(LoopbackServer):
 
 
 async def _nothing() -> AsyncIterator[bytes]:
-    for piece in ():
+    none: list[bytes] = []
+    for piece in none:
         yield piece
 
 
 def _unchunked(body: bytes) -> bytes:
     """What is in the chunks of a whole body."""
-    found, at = [], 0
+    found: list[bytes] = []
+    at = 0
     while True:
         end = body.index(b"\r\n", at)
         size = int(body[at:end].split(b";")[0], 16)

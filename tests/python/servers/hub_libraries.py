@@ -35,7 +35,6 @@ def point_at(hub: HubServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     """
     huggingface_hub = pytest.importorskip("huggingface_hub", minversion="2.0")
     from huggingface_hub import constants, hf_api
-    from huggingface_hub.utils import _http
 
     for name, value in hub.environment(home).items():
         monkeypatch.setenv(name, value)
@@ -53,8 +52,6 @@ def point_at(hub: HubServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
     monkeypatch.setattr(hf_api.api, "endpoint", hub.endpoint)
-    origins = _http._HUB_ORIGINS | {_http._url_origin(hub.endpoint)}
-    monkeypatch.setattr(_http, "_HUB_ORIGINS", origins)
     huggingface_hub.HfFileSystem.clear_instance_cache()  # they remember what they listed
     _point_datasets_at(hub, home, monkeypatch)
 

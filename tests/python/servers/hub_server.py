@@ -30,6 +30,9 @@ that reaches the store is an offence, as is a failure of the stub: see `hub.chec
     hub.before_write = lambda n, call: ...  # called at each; may kill the client; see after_write
     hub.part_size = 1 << 20             # larger files are uploaded in parts
 
+Xet itself is not spoken: HF_HUB_DISABLE_XET=1 is in `hub.environment`, with which huggingface_hub
+uploads a folder in one commit. With Xet on it makes many; here that works for small text only.
+
 `hub.log` has what both were asked, in order, as `Asked` (faults.py): `server` is "hub" or "cdn".
 `hub.asked(server, method, path)`, `hub.listings`, `.resolves` and `.writings` are parts of it.
 """
@@ -357,8 +360,8 @@ def is_writing(method: str, path: str) -> bool:
 
 def nth_write(number: int, fault: str = "close", times: int = 1, **options: Any) -> Rule:
     """A rule for the n-th request that writes or leads up to it (from 1), at either host."""
-    where = {"method": _WRITES, "path": _WRITTEN}
-    return Rule(fault, skip=number - 1, times=times, **where, **options)
+    skip = number - 1
+    return Rule(fault, method=_WRITES, path=_WRITTEN, skip=skip, times=times, **options)
 
 
 def head(repository: Repository) -> str:

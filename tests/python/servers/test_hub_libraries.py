@@ -115,6 +115,9 @@ def test_transformers_takes_a_tokenizer_by_name(hub_here: HubServer, tmp_path: P
     assert len(hub_here.asked("cdn")) == 1
     with pytest.raises(OSError, match="org/none is not a local folder"):
         transformers.AutoTokenizer.from_pretrained("org/none")
+    hub_here.repo("models", "org/gated", files, gated="manual")
+    with pytest.raises(OSError, match="gated repo"):
+        transformers.AutoTokenizer.from_pretrained("org/gated", token=hub_here.token("eve"))
 
 
 def test_a_new_process_asks_the_stub(hub: HubServer, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,13 @@ from raw_client import ask
 
 huggingface_hub = pytest.importorskip("huggingface_hub", minversion="2.0")
 
-from huggingface_hub import HfApi, HfFileSystem, hf_hub_download, snapshot_download  # noqa: E402
+from huggingface_hub import (  # noqa: E402
+    HfApi,
+    HfFileSystem,
+    get_hf_file_metadata,
+    hf_hub_download,
+    snapshot_download,
+)
 from huggingface_hub import errors as hub_errors  # noqa: E402
 
 DATA = random.Random(1).randbytes(100_000)
@@ -167,11 +175,19 @@ def test_signed_addresses_expire_and_bear_no_change(hub: HubServer, repo: Reposi
     assert ask(hub.cdn, target).body == DATA
 
 
-def test_a_token_that_reaches_the_store_is_an_offence(hub: HubServer, repo: Repository) -> None:
+@pytest.mark.parametrize("where", ["header", "query", "faulted"])
+def test_a_token_that_reaches_the_store_is_an_offence(
+    hub: HubServer, repo: Repository, where: str
+) -> None:
     target = ask(hub.endpoint, "/datasets/org/name/resolve/main/data/b.bin").headers["location"]
-    token = {"Authorization": "Bearer " + hub.token("ann")}
-    got = ask(hub.cdn, target.removeprefix(hub.cdn), headers=token)
-    assert got.status == 400
+    target = target.removeprefix(hub.cdn)
+    token = hub.token("ann")
+    if where == "query":
+        assert ask(hub.cdn, f"{target}&token={token}").status == 403
+    else:
+        hub.rules = [Rule("close", path=STORE)] if where == "faulted" else []
+        headers = {"Authorization": f"Bearer {token}"}
+        assert ask(hub.cdn, target, headers=headers).status == (400 if where == "header" else None)
     with pytest.raises(AssertionError, match="token reached the store"):
         hub.check()
     hub.offences.clear()
@@ -246,10 +262,89 @@ def test_limits_are_told(hub: HubServer, repo: Repository) -> None:
     assert "ratelimit" not in ask(hub.endpoint, path).headers
 
 
-def test_rules_act_at_one_host_or_both(hub: HubServer, repo: Repository, tmp_path: Path) -> None:
+TEXT = b"a line of text\n" * 3000
+PART = {"Range": "bytes=100-20099"}
+# What comes of a fault where bytes 100-20099 were asked for: status, size, error.
+FAULTED = {
+    "status": (Rule("status", status=429, headers={"Retry-After": "1"}), (429, 0, None)),
+    "close": (Rule("close"), (None, 0, "RemoteDisconnected")),
+    "reset": (Rule("reset", at=900), (206, 900, "ConnectionResetError")),
+    "cut": (Rule("cut", at=900), (206, 900, "short")),
+    "stall": (Rule("stall_body", at=900), (206, 900, "TimeoutError")),
+    "short": (Rule("short", at=900), (206, 900, None)),
+    "whole": (Rule("whole"), (200, None, None)),
+    "shifted": (Rule("shifted"), (206, 20_000, None)),
+    "flip": (Rule("flip", at=7), (206, 20_000, None)),
+    "replaced": (Rule("replaced", body=b"other" * 9000), (206, 20_000, None)),
+}
+
+
+@pytest.mark.parametrize("host", ["hub", "cdn"])
+@pytest.mark.parametrize("name", FAULTED)
+def test_rules_act_at_either_host(hub: HubServer, repo: Repository, host: str, name: str) -> None:
+    rule, want = FAULTED[name]
+    hub.commit(repo, {"notes.txt": TEXT})
+    path, data, url = "/datasets/org/name/resolve/main/notes.txt", TEXT, hub.endpoint
+    if host == "cdn":
+        linked = ask(hub.endpoint, "/datasets/org/name/resolve/main/data/b.bin", "HEAD")
+        path, data, url = linked.headers["location"].removeprefix(hub.cdn), DATA, hub.cdn
+    good = ask(url, path, headers=PART)
+    assert good.body == data[100:20_100]
+    hub.rules = [replace(rule, path=STORE if host == "cdn" else HUB, times=1)]
+    got = ask(url, path, headers=PART, timeout=0.2)
+    size = len(data) if want[1] is None else want[1]
+    assert (got.status, len(got.body), got.error) == (want[0], size, want[2])
+    if name in ("shifted", "flip", "replaced"):
+        assert got.body != good.body
+    if name == "replaced":
+        assert got.headers["etag"] != good.headers["etag"]
+    elif name != "whole":
+        assert ask(url, path, headers=PART).body == good.body
+    assert hub.asked(host)[-1 if name in ("whole", "replaced") else -2].fault == rule.fault
+
+
+def test_the_library_survives_faults(hub: HubServer, repo: Repository, tmp_path: Path) -> None:
     hub.rules = [Rule("cut", at=60_000, path=STORE, times=1)]
     assert fetch(hub, tmp_path, "data/b.bin") == DATA
     assert [each.fault for each in hub.asked("cdn")] == ["cut", None]
-    hub.rules = [Rule("replaced", body=b"other", path=HUB)]
-    got = ask(hub.endpoint, "/datasets/org/name/resolve/main/README.md")
-    assert (got.status, got.body) == (200, b"other")
+
+
+def test_a_commit_can_be_made_to_lie(hub: HubServer, repo: Repository) -> None:
+    path = "/datasets/org/name/resolve/{}/data/b.bin"
+    sha = hub.commit(repo, {"x.txt": b"x"})
+    before = ask(hub.endpoint, path.format(sha), "HEAD").headers
+    hub.rewrite(repo, sha, "data/b.bin", b"\0other")
+    after = ask(hub.endpoint, path.format(sha), "HEAD").headers
+    assert before["x-linked-etag"] != after["x-linked-etag"]
+    assert (before["x-linked-size"], after["x-linked-size"]) == ("100000", "6")
+    assert before["x-repo-commit"] == after["x-repo-commit"] == sha
+
+
+def test_xet_is_told_as_the_library_wants_it(hub: HubServer, repo: Repository) -> None:
+    url = f"{hub.endpoint}/datasets/org/name/resolve/main/data/b.bin"
+    told = get_hf_file_metadata(url, token=False, endpoint=hub.endpoint)
+    assert (told.size, told.etag, told.xet_file_data) == (
+        100_000,
+        hashlib.sha256(DATA).hexdigest(),
+        None,
+    )
+    hub.xet = True
+    told = get_hf_file_metadata(url, token=False, endpoint=hub.endpoint)
+    assert told.xet_file_data is not None
+    assert "/xet-read-token/" in told.xet_file_data.refresh_route
+    (entry,) = HfApi(endpoint=hub.endpoint, token=False).get_paths_info(
+        "org/name", "data/b.bin", repo_type="dataset"
+    )
+    assert entry.xet_hash == told.xet_file_data.file_hash
+
+
+def test_many_ask_at_once(hub: HubServer, repo: Repository) -> None:
+    path = "/datasets/org/name/resolve/main/data/b.bin"
+
+    def ask_both(_: int) -> bytes:
+        target = ask(hub.endpoint, path).headers["location"].removeprefix(hub.cdn)
+        return ask(hub.cdn, target).body
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(ask_both, range(64))) == {DATA}
+    assert (len(hub.resolves), len(hub.asked("cdn"))) == (64, 64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import random
 import signal
@@ -15,6 +17,7 @@ from faults import Rule
 from hub_access import Call
 from hub_repositories import Repository
 from hub_server import STORE, HubServer, nth_write
+from raw_client import ask
 
 huggingface_hub = pytest.importorskip("huggingface_hub", minversion="2.0")
 
@@ -260,3 +263,48 @@ def test_writing_requests_fail_by_number(hub_here: HubServer, api: HfApi, folder
     api.upload_folder(**more)
     assert content(repo) == of(folder)
     assert {each.fault for each in hub_here.writings} == {None, "status", "lost"}
+
+
+def test_what_arrives_damaged_is_refused(hub_here: HubServer, api: HfApi) -> None:
+    repo = hub_here.repo("datasets", "org/name")
+    more: dict[str, Any] = {"path_in_repo": "a.bin", "repo_id": "org/name", "repo_type": "dataset"}
+
+    def damage(_: int, call: Call) -> None:
+        if call.path.endswith("/verify"):
+            hub_here.store.uploaded[call.json()["oid"]] = DATA[:-1] + b"\0"
+
+    hub_here.before_write = damage
+    with pytest.raises(RuntimeError, match="Error while uploading"):
+        api.upload_file(path_or_fileobj=DATA, **more)
+    hub_here.before_write = None
+    assert content(repo) == {}
+    oid = hashlib.sha256(DATA).hexdigest()
+    line = {"key": "lfsFile", "value": {"path": "a.bin", "algo": "sha256", "oid": oid}}
+    lines = [{"key": "header", "value": {"summary": "a"}}, line]
+    body = b"\n".join(json.dumps(each).encode() for each in lines)
+    token = {"Authorization": f"Bearer {api.token}"}
+    got = ask(hub_here.endpoint, "/api/datasets/org/name/commit/main", "POST", token, body)
+    assert (got.status, b"LFS pointer" in got.body) == (400, True)
+    api.upload_file(path_or_fileobj=DATA, **more)
+    assert content(repo) == {"a.bin": DATA}
+
+
+def test_many_files_take_many_commits(
+    hub_here: HubServer, api: HfApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """huggingface_hub's own upload of folders, which it makes where Xet is not switched off."""
+    pytest.importorskip("hf_xet")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", False)
+    repo = hub_here.repo("datasets", "org/many", lfs=())  # no file is sent to Xet
+    (tmp_path / "many").mkdir()
+    for number in range(300):
+        (tmp_path / "many" / f"{number}.txt").write_text(f"{number}\n")
+    more: dict[str, Any] = {"repo_type": "dataset", "folder_path": tmp_path / "many"}
+    hub_here.rules = [Rule("status", status=400, method="POST", path="/commit/", skip=1)]
+    with pytest.raises(hub_errors.BadRequestError):
+        api.upload_folder(repo_id="org/many", **more)
+    assert 0 < len(content(repo)) < 300
+    hub_here.rules = []
+    api.upload_folder(repo_id="org/many", **more)
+    assert content(repo) == of(tmp_path / "many")
+    assert len(repo.commits) > 2

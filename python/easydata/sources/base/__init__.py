@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from easydata.sources.create import create_source
     from easydata.sources.csv import CsvShardedSource
     from easydata.sources.data_files import expand_data_files
-    from easydata.sources.huggingface import HuggingFaceShardedSource
+    from easydata.sources.hub.source import HuggingFaceShardedSource
     from easydata.sources.json import JsonShardedSource
     from easydata.sources.parquet import ParquetShardedSource, ParquetShardInfo
     from easydata.sources.text import TextShardedSource
@@ -24,7 +24,7 @@ else:
             "ArrowShardedSource": "easydata.sources.arrow",
             "CompositeShardedSource": "easydata.sources.composite",
             "CsvShardedSource": "easydata.sources.csv",
-            "HuggingFaceShardedSource": "easydata.sources.huggingface",
+            "HuggingFaceShardedSource": "easydata.sources.hub.source",
             "JsonShardedSource": "easydata.sources.json",
             "ParquetShardInfo": "easydata.sources.parquet",
             "ParquetShardedSource": "easydata.sources.parquet",

@@ -1,0 +1,69 @@
+"""The source of files of a format, as a data set's config describes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from easydata import _native
+from easydata.core.config import DatasetConfig
+from easydata.sources.array_record import ArrayRecordShardedSource
+from easydata.sources.arrow import ArrowShardedSource
+from easydata.sources.csv import CsvShardedSource
+from easydata.sources.files import FileSource, FormatSource
+from easydata.sources.json import JsonShardedSource
+from easydata.sources.parquet import ParquetShardedSource
+from easydata.sources.text import TextShardedSource
+
+# The formats that have a class of their own, by what the registry calls their kind.
+_CLASSES: dict[str, type[FileSource]] = {
+    "json": JsonShardedSource,
+    "parquet": ParquetShardedSource,
+    "arrow": ArrowShardedSource,
+    "csv": CsvShardedSource,
+    "tsv": CsvShardedSource,
+    "txt": TextShardedSource,
+    "array_record": ArrayRecordShardedSource,
+}
+
+
+def format_names() -> list[str]:
+    """The names of all formats."""
+    return [known.name for known in _native.data_formats()]
+
+
+def either(names: list[str]) -> str:
+    """Names as a sentence lists them."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def refuse_decode(config: DatasetConfig, why: str) -> None:
+    """Raises ValueError where `decode` is given for what are no records."""
+    if config.decode is not None:
+        raise ValueError(f"decode: says what records of ArrayRecord files are; {why}; leave it out")
+
+
+def of_format(name: str, files: _native.FileListing, config: DatasetConfig) -> FileSource:
+    """The source of listed files of the format `name`, with a config's options.
+
+    Raises:
+        ValueError: There is no such format, or `decode` is given for another than ArrayRecord.
+    """
+    found = _native.find_format(name)
+    if found is None:
+        raise ValueError(
+            f"unknown type {name!r}; expected one of {', '.join(sorted(format_names()))}"
+        )
+    if found.kind != "array_record":
+        refuse_decode(config, f"the files are of format {name}")
+    options: dict[str, Any] = {
+        "name": config.name or "",
+        "on_error": config.on_error,
+        "on_missing": config.on_missing,
+        "quarantine_path": config.quarantine_path,
+        "identity": config.identity,
+        "hive_partitioning": config.hive_partitioning,
+    }
+    if "zstd_max_window" in found.options:
+        options["zstd_max_window"] = config.zstd_max_window
+    reader = _CLASSES.get(found.kind, FormatSource)
+    return reader._of_config(files, found.name, config, options)

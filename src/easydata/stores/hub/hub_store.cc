@@ -1,0 +1,222 @@
+#include "easydata/stores/hub/hub_store.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "easydata/files/address.h"
+#include "easydata/files/file_system.h"
+#include "easydata/http/answer_text.h"
+#include "easydata/http/http_exchange.h"
+#include "easydata/http/server_error.h"
+#include "easydata/http/url.h"
+#include "easydata/stores/hub/signed_address.h"
+
+namespace easydata::hub {
+namespace {
+
+constexpr int kMostMoves = 5;          // a repository that was renamed, and renamed again
+constexpr size_t kGitHashDigits = 40;  // of what the Hub serves itself
+constexpr size_t kContentDigits = 64;  // SHA-256, of what is kept apart
+constexpr const char* kCommitHeader = "x-repo-commit";
+
+/// The hash in an ETag: without quotes, and whether or not it is called weak.
+std::string HashOfEtag(std::string_view etag) {
+  if (etag.starts_with("W/")) etag.remove_prefix(2);
+  if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') {
+    etag.remove_prefix(1);
+    etag.remove_suffix(1);
+  }
+  return std::string(etag);
+}
+
+/// The hash by which a file was listed; empty where it is known by something else.
+std::string ListedHash(const files::FileInfo& file) {
+  return file.identity.kind == files::IdentityKind::kTime ? file.identity.tag : "";
+}
+
+/// The error of an answer by which the Hub refuses a file.
+Status Refusal(const std::string& what, const std::string& endpoint, const Repository& repository,
+               const http::HttpResponse& response) {
+  const std::string page = endpoint + "/" + repository.Path();
+  const std::string_view code = response.headers.Get("x-error-code");
+  std::string said = "status " + std::to_string(response.status);
+  if (const std::string_view text = response.headers.Get("x-error-message"); !text.empty()) {
+    said += " (" + std::string(text) + ")";
+  }
+  if (code == "GatedRepo") {
+    return http::ServerError(EACCES, what, ": ", said, "; its owner lets in who asks: open ", page,
+                             " and ask, then say who you are (hf auth login, HF_TOKEN, or "
+                             "storage_options token)");
+  }
+  if (response.status == 401 || response.status == 403) {
+    return http::ServerError(
+        EACCES, what, ": ", said, "; ", page,
+        " is private, or is not there: see that the name is right, and say who "
+        "you are (hf auth login, HF_TOKEN, or storage_options token)");
+  }
+  return http::ServerError(response.status == 404 || response.status == 410 ? ENOENT : EIO, what,
+                           ": ", said, "; see what there is at ", page);
+}
+
+}  // namespace
+
+/// Asks the Hub where a file is. Who asks for it is told to the Hub alone.
+class HubStore::ResolveCall final : public http::HttpCall {
+ public:
+  ResolveCall(const HubStore& store, const std::string& uri, std::string url)
+      : store_(store), uri_(uri), url_(std::move(url)) {}
+
+  std::string What() const override { return "cannot find where " + uri_ + " is"; }
+
+  Result<http::HttpRequest> MakeRequest() override {
+    http::HttpRequest request;
+    request.url = url_;
+    request.method = "HEAD";
+    request.headers = {"Accept-Encoding: identity"};
+    request.follows_redirects = false;
+    return request;
+  }
+
+  Result<Outcome> Judge(const http::HttpResponse& response) override {
+    if (response.status == 0 || http::IsTransient(response)) return Outcome::kAgain;
+    const bool is_moved = response.status >= 300 && response.status < 400;
+    if (!is_moved && !response.is_good()) {
+      ARROW_ASSIGN_OR_RAISE(const HubAddress address, ParseHubAddress(uri_));
+      ARROW_ASSIGN_OR_RAISE(const HubAccess access, store_.Access());
+      return Refusal(What(), access.endpoint, address.repository, response);
+    }
+    const http::HttpHeaders& headers = response.headers;
+    std::string next = url_;
+    if (is_moved) {
+      next = http::ResolveUrl(url_, headers.Get("location"));
+      http::TakeUserinfo(&next);
+      if (http::KeepsCredentials(url_, next) && ++moves_ <= kMostMoves) {
+        url_ = std::move(next);
+        return Outcome::kOtherwise;
+      }
+      if (!files::IsWebAddress(next) || headers.Get("location").empty()) {
+        return http::ServerError(EPROTO, What(), ": the Hub leads to ", headers.Get("location"),
+                                 ", which is no address of a file");
+      }
+    }
+    const std::string_view size = headers.Get(is_moved ? "x-linked-size" : "content-length");
+    target_.url = std::move(next);
+    target_.tag = store_.TagOf(headers);
+    target_.size = http::ParseSize(size).value_or(-1);
+    target_.holds_until = std::chrono::steady_clock::now() +
+                          LifetimeOf(target_.url, std::chrono::system_clock::now());
+    return Outcome::kDone;
+  }
+
+  Target& target() { return target_; }
+
+ private:
+  const HubStore& store_;
+  const std::string& uri_;
+  std::string url_;
+  int moves_ = 0;
+  Target target_;
+};
+
+HubStore::HubStore(http::HttpOptions options, std::shared_ptr<const HubIndex> index)
+    : http::HttpStore(std::move(options)), index_(std::move(index)) {}
+
+Result<HubAccess> HubStore::Access() const {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (access_.has_value()) return *access_;
+  }
+  ARROW_ASSIGN_OR_RAISE(HubAccess access, index_->Access());  // which may wait for Python
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!access_.has_value()) access_ = std::move(access);
+  return *access_;
+}
+
+Result<std::string> HubStore::ResolveUrl(const std::string& uri) const {
+  ARROW_ASSIGN_OR_RAISE(const HubAddress address, ParseHubAddress(uri));
+  ARROW_ASSIGN_OR_RAISE(const HubAccess access, Access());
+  const Repository& repository = address.repository;
+  const std::string& revision = repository.revision;
+  return access.endpoint + "/" + repository.Path() + "/resolve/" +
+         http::PercentEncode(revision.empty() ? "main" : revision, false) + "/" +
+         http::PercentEncode(address.path, true);
+}
+
+std::optional<HubStore::Target> HubStore::KnownTarget(const std::string& uri) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto known = targets_.find(uri);
+  if (known == targets_.end()) return std::nullopt;
+  if (std::chrono::steady_clock::now() < known->second.holds_until) return known->second;
+  targets_.erase(known);
+  return std::nullopt;
+}
+
+std::shared_ptr<std::mutex> HubStore::TurnOf(const std::string& uri) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::weak_ptr<std::mutex>& turn = turns_[uri];
+  std::shared_ptr<std::mutex> held = turn.lock();
+  if (held == nullptr) turn = held = std::make_shared<std::mutex>();
+  return held;
+}
+
+Result<HubStore::Target> HubStore::TargetOf(const std::string& uri) const {
+  if (const auto known = KnownTarget(uri)) return *known;
+  const std::shared_ptr<std::mutex> turn = TurnOf(uri);
+  std::lock_guard<std::mutex> mine(*turn);
+  if (const auto known = KnownTarget(uri)) return *known;
+  ARROW_ASSIGN_OR_RAISE(std::string url, ResolveUrl(uri));
+  ResolveCall call(*this, uri, std::move(url));
+  ARROW_RETURN_NOT_OK(http::Exchange(*this, &call).status());
+  std::lock_guard<std::mutex> lock(mutex_);
+  turns_.erase(uri);
+  return targets_[uri] = std::move(call.target());
+}
+
+Result<std::string> HubStore::UrlOf(const std::string& uri) const {
+  ARROW_ASSIGN_OR_RAISE(const Target target, TargetOf(uri));
+  return target.url;
+}
+
+Result<std::string> HubStore::UrlOfListed(const files::FileInfo& file) const {
+  const std::string listed = ListedHash(file);
+  // What has git's hash is served by the Hub itself, which says what it is with each range.
+  if (listed.size() == kGitHashDigits) return ResolveUrl(file.uri);
+  ARROW_ASSIGN_OR_RAISE(const Target target, TargetOf(file.uri));
+  if (target.size >= 0 && target.size != file.size) {
+    return files::FileChangedError(file, std::to_string(target.size) + " bytes");
+  }
+  if (!listed.empty() && !target.tag.empty() && target.tag != listed) {
+    return files::FileChangedError(file, "tag " + target.tag);
+  }
+  return target.url;
+}
+
+std::string HubStore::TagOf(const http::HttpHeaders& headers) const {
+  if (headers.Get(kCommitHeader).empty()) return "";
+  const std::string_view linked = headers.Get("x-linked-etag");
+  const std::string hash = HashOfEtag(linked.empty() ? headers.Get("etag") : linked);
+  return hash.size() == kGitHashDigits || hash.size() == kContentDigits ? hash : "";
+}
+
+void HubStore::RequireTag(const std::string&, http::HttpRequest*) const {}
+
+Status HubStore::Authorize(http::HttpRequest* request) const {
+  ARROW_ASSIGN_OR_RAISE(const HubAccess access, Access());
+  if (access.token.empty() || !http::KeepsCredentials(access.endpoint, request->url)) {
+    return Status::OK();
+  }
+  request->headers.push_back("Authorization: Bearer " + access.token);
+  return Status::OK();
+}
+
+Result<bool> HubStore::Reauthorize(const http::HttpRequest& request,
+                                   const http::HttpResponse&) const {
+  ARROW_ASSIGN_OR_RAISE(const HubAccess access, Access());
+  if (http::KeepsCredentials(access.endpoint, request.url)) return false;
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(targets_, [&](const auto& known) { return known.second.url == request.url; });
+  return true;
+}
+
+}  // namespace easydata::hub
