@@ -13,7 +13,7 @@ from easydata.execution.push import hub_push
 from easydata.execution.push import repository as hub_repository
 from easydata.execution.push.outputs import Output
 from hub_server import HubServer, Rule
-from programs import run_python
+from programs import environment, run_python
 from pushed import (
     REPO,
     card,
@@ -446,13 +446,22 @@ def test_the_command_line(
     token = writer(hub_here)
     save(rows(3), tmp_path / "out")
     home = tmp_path / "home"
+    # Without `datasets` a card tells files and rows, and no columns.
+    program = (
+        "import sys; sys.modules['datasets'] = None\n"
+        "from easydata.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    variables = environment(**hub_here.environment(home))
+    del variables["HF_HUB_DISABLE_PROGRESS_BARS"]
     done = run_python(
-        *("-m", "easydata.cli", "push", tmp_path / "out", REPO, "--private", "--token", token),
-        variables=hub_here.environment(home),
+        *("-c", program, "push", tmp_path / "out", REPO, "--private", "--token", token),
+        env=variables,
     )
     assert done.stdout == f"{hub_here.endpoint}/datasets/{REPO}\n"
     assert done.stderr == ""
     assert repository(hub_here).private
+    assert "features" not in card(hub_here)[0]["dataset_info"]
     assert loaded(token) == rows(3)
     monkeypatch.setenv("HF_TOKEN", token)
 

@@ -511,7 +511,8 @@ def _quiet() -> Iterator[None]:
     import huggingface_hub
 
     bars: Any = huggingface_hub.utils
-    if sys.stderr.isatty() or bars.are_progress_bars_disabled():
+    is_said = huggingface_hub.constants.HF_HUB_DISABLE_PROGRESS_BARS is not None
+    if is_said or sys.stderr.isatty() or bars.are_progress_bars_disabled():
         yield
         return
     bars.disable_progress_bars()
