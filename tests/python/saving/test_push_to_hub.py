@@ -41,6 +41,7 @@ datasets = pytest.importorskip("datasets")
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_repository, "_FIRST_WAIT", 0.01)
+    monkeypatch.setattr(hub_repository, "_SILENCE", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -330,8 +331,10 @@ def test_a_pipeline_is_run_again_after_its_push_failed(hub_here: HubServer, tmp_
         [Rule("lost", method="POST", times=1, path="/commit/")],
         [Rule("lost", method="POST", times=1, skip=1, path="/commit/")],
         [Rule("close", method="", times=2, path="whoami|/tree/|create")],
+        [Rule("stall_headers", method="POST", times=1, path="/commit/")],
+        [Rule("stall_headers", times=1, path="/tree/")],
     ],
-    ids=["503", "429", "lost", "last one lost", "closed"],
+    ids=["503", "429", "lost", "last one lost", "closed", "dead", "dead listing"],
 )
 def test_a_busy_hub_is_asked_again(hub_here: HubServer, tmp_path: Path, rules: list[Any]) -> None:
     token = writer(hub_here)
@@ -473,6 +476,11 @@ def test_the_command_line(
     assert status == 0
     assert json.loads(said) == {"url": f"{hub_here.endpoint}/datasets/{REPO}"}
     assert loaded(token, "more") == rows(3)
+    capsys.readouterr()
+    made = ["--output-dir", str(tmp_path / "made"), "--push-to-hub", "--hub-repo-id", "org/made"]
+    assert run(["convert", str(tmp_path / "out"), "--format", "jsonl", *made]) == 0
+    assert f"  {hub_here.endpoint}/datasets/org/made\n" in capsys.readouterr().out
+    assert shards(hub_here, "org/made") == ["default/shard-00000.jsonl"]
     status, said = push(home, REPO)
     assert status == 1
     assert "holds no finished output of EasyData" in said

@@ -7,7 +7,7 @@ import json
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +23,8 @@ _VERSION = 1
 _ATTEMPTS = 5
 _FIRST_WAIT = 1.0
 _LONGEST_WAIT = 300.0
+# Seconds without a byte after which a connection is given up; the library waits for ever.
+_SILENCE = 300.0
 
 
 @dataclass(frozen=True)
@@ -308,7 +310,8 @@ class HubRepository:
         """
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return ask()
+                with self._bounded():
+                    return ask()
             except Exception as error:
                 status, wait = _status_of(error)
                 if parent is not None and status in (409, 412):
@@ -325,6 +328,18 @@ class HubRepository:
             time.sleep(seconds)
         raise AssertionError  # the last attempt returns or raises
 
+    @contextlib.contextmanager
+    def _bounded(self) -> Iterator[None]:
+        """Lets no dead connection hold us."""
+        library: Any = self._hub.utils
+        client = library.get_session()
+        before = client.event_hooks
+        client.event_hooks = {**before, "request": [*before["request"], _bound]}
+        try:
+            yield
+        finally:
+            client.event_hooks = before
+
     def _named(self, error: Exception, doing: str, status: int | None) -> OSError:
         kind: type[OSError] = PermissionError if status in (401, 403) else OSError
         return kind(
@@ -334,6 +349,15 @@ class HubRepository:
 
 class _MovedOnError(Exception):
     """Somebody else committed in the meantime."""
+
+
+def _bound(request: Any) -> None:
+    """Sets how long a request of the library may wait where nobody has said it."""
+    said = request.extensions.get("timeout") or {}
+    waits = {each: said.get(each) for each in ("connect", "read", "write", "pool")}
+    request.extensions["timeout"] = {
+        each: _SILENCE if seconds is None else seconds for each, seconds in waits.items()
+    }
 
 
 def _file(listed: Any) -> File:
