@@ -393,7 +393,8 @@ def test_secrets_and_paths_stay_here(
     token = writer(hub_here)
     secret = "a-very-secret-key"
     lines = [json.dumps(row) + "\n" for row in rows(4)]
-    (tmp_path / "a.jsonl").write_text("".join([*lines, "{broken\n"]))
+    (tmp_path / "my data").mkdir()
+    (tmp_path / "my data/a.jsonl").write_text("".join([*lines, "{broken\n"]))
     save_options = SaveStageConfig(
         output_dir=str(tmp_path / "out"),
         push_to_hub=True,
@@ -402,7 +403,7 @@ def test_secrets_and_paths_stay_here(
         storage_options={"key": "me", "secret": secret},
     )
     config = PipelineConfig(
-        [DatasetConfig(str(tmp_path / "a.jsonl"), on_error="skip")],
+        [DatasetConfig(str(tmp_path / "my data/*.jsonl"), on_error="skip")],
         save=save_options,
         observability={"log_level": "DEBUG"},
     )
@@ -417,10 +418,11 @@ def test_secrets_and_paths_stay_here(
         assert secret not in text
     (told,) = pushed(hub_here).values()
     assert str(tmp_path) in local
-    assert not any(str(tmp_path) in text for text in texts(told))
+    for place in (str(tmp_path), tmp_path.name, "my data"):
+        assert not any(place in text for text in texts(told))
     assert not any(str(tmp_path) in text for text in kept)
     assert told["dropped_at"]["not valid JSON"] == ['sources["dataset_0"] a.jsonl row 4']
-    assert told["config"]["datasets"][0]["data_files"] == "a.jsonl"
+    assert told["config"]["datasets"][0]["data_files"] == "*.jsonl"
     assert told["num_examples"] == 4
     shards = [{**each, "identity": ""} for each in told["shards"]]
     assert shards == [{**each, "identity": ""} for each in json.loads(local)["shards"]]

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
@@ -31,6 +31,11 @@ _PLACES = {"output_path", "output_dir", "save_path", "quarantine_path", "cache_p
 # A path from the root or from a home folder, of at least two names, within other text.
 _PATH = re.compile(
     r"""(?<![^\s"'=(\[{,])(?:file://)?(?:~|[A-Za-z]:)?[/\\][^\s"'/\\]+[/\\][^\s"']*"""
+)
+
+# A text that is a path from the root or from a home folder.
+_IS_PATH = re.compile(
+    r"(?:(?:file://|~|[A-Za-z]:)[/\\]|/[^\s/]+/|\\\\)[^\n]*\Z",
 )
 
 
@@ -133,7 +138,8 @@ class Output:
 
     def public_values(self) -> dict[str, Any]:
         """The metadata without what is of this machine alone, and without secrets."""
-        values: dict[str, Any] = _without_places(without_secrets(self.values))
+        folders = sorted({*_folders(self.values)}, key=len, reverse=True)
+        values: dict[str, Any] = _without_places(without_secrets(self.values), folders)
         return values
 
     def check_files(self) -> None:
@@ -266,13 +272,35 @@ def _folders_in(folder: str, storage_options: Mapping[str, Any] | None) -> list[
     return sorted({name.split("/")[0] for name in inside if "/" in name})
 
 
-def _without_places(value: Any) -> Any:
+def _folders(value: Any) -> Iterator[str]:
+    """The folders of this machine that paths in a value lie in."""
+    if isinstance(value, str) and _IS_PATH.match(value):
+        folder = re.split(r"[*?\[{]", value)[0].rpartition("/")[0]
+        if folder.strip("/"):
+            yield folder
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _folders(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _folders(each)
+
+
+def _without_places(value: Any, folders: Sequence[str]) -> Any:
     if isinstance(value, str):
-        if re.match(r"(?:file://)?(?:~|[A-Za-z]:)?[/\\]\S", value) and "\n" not in value:
-            return re.split(r"[/\\]", value.rstrip("/\\"))[-1]
-        return _PATH.sub(lambda found: re.split(r"[/\\]", found[0].rstrip("/\\"))[-1], value)
+        if _IS_PATH.match(value):
+            return _last_name(value)
+        for folder in folders:
+            value = value.replace(f"{folder}/", "")
+        return _PATH.sub(lambda found: _last_name(found[0]), value)
     if isinstance(value, Mapping):
-        return {key: _without_places(each) for key, each in value.items() if key not in _PLACES}
+        return {
+            key: _without_places(each, folders) for key, each in value.items() if key not in _PLACES
+        }
     if isinstance(value, (list, tuple)):
-        return [_without_places(each) for each in value]
+        return [_without_places(each, folders) for each in value]
     return value
+
+
+def _last_name(path: str) -> str:
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
