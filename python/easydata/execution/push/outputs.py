@@ -35,7 +35,7 @@ _PATH = re.compile(
 
 # A text that is a path from the root or from a home folder.
 _IS_PATH = re.compile(
-    r"(?:(?:file://|~|[A-Za-z]:)[/\\]|/[^\s/]+/|\\\\)[^\n]*\Z",
+    r"(?:(?:file://|~|[A-Za-z]:)[/\\]|/[^\s/][^/\n]*/|\\\\)[^\n]*\Z",
 )
 
 
