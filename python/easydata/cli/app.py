@@ -100,6 +100,8 @@ def _stats(
 
 # How files are read.
 _OF_FILES = (
+    "split",
+    "dataset_split_name",
     "delimiter",
     "quotechar",
     "encoding",

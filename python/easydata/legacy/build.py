@@ -169,17 +169,19 @@ def _source(inform: BaseDatasetInform, mixture: MixtureOptions) -> ShardedDataSo
     kind: Any = inform.get_str_type()
     if DatasetType.infer_from_path(os.fspath(files[0])) == inform.type:
         kind = None  # the suffix says the same, and tells JSON from JSONL besides
-    if kind in ("huggingface", "hf"):
-        raise NotImplementedError(
-            f"{type(inform).__name__}: data sets from the Hub come with a later version; load "
-            f"{inform.data_files!r} with `datasets` and wrap it with HFDatasetShardedSource"
-        )
     options = _storage_options(mixture)
     data_files: Any = inform.data_files
-    if mixture.cache_remote_files and mixture.cache_dir is not None:
+    is_of_hub = kind in ("huggingface", "hf")
+    if mixture.cache_remote_files and mixture.cache_dir is not None and not is_of_hub:
         listing = list_data_files(files, options)
         data_files = cached_files(listing, mixture.cache_dir, mixture.cache_expiry_seconds)
-    config = DatasetConfig(data_files, type=kind, split=inform.split, storage_options=options)
+    config = DatasetConfig(
+        data_files,
+        type=kind,
+        split=inform.split,
+        dataset_split_name=inform.dataset_split_name if is_of_hub else None,
+        storage_options=options,
+    )
     source: ShardedDataSource[Any] = create_source(config)
     if inform.num_rows is not None:
         source = LimitedShardedSource(source, inform.num_rows)

@@ -206,6 +206,7 @@ def _unlimited(
             return data
         return wrap_hf_dataset(data, config.name)
     if names_hub_dataset(config):
+        refuse_decode(config, "a data set of the Hub is none of these")
         return HuggingFaceShardedSource._of_config(
             config, commits, *(() if known is None else (known.splits, known.listing))
         )

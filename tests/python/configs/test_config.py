@@ -220,9 +220,7 @@ def test_a_sound_config_has_no_problems() -> None:
         ({"save": SaveStageConfig(output_dir="abfs://bucket/x")}, "save.output_dir"),
         ({"save": SaveStageConfig(output_dir="https://host/x")}, "save.output_dir"),
         ({"datasets": [DatasetConfig("a", save_path="abfs://b/x")]}, "datasets[0].save_path"),
-        ({"datasets": [DatasetConfig("x", type="hf")]}, "datasets[0].type"),
         ({"datasets": [DatasetConfig("x", cache_path="c")]}, "datasets[0].cache_path"),
-        ({"datasets": [DatasetConfig("x", split="test")]}, "datasets[0].split"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -233,6 +231,36 @@ def test_what_comes_later_is_refused_with_one_sentence(options: dict, named: str
     assert "not supported" in said
     with pytest.raises(NotImplementedError, match="not supported"):
         check(config)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "option", "said"),
+    [
+        (DatasetConfig("a.jsonl", split="test"), "split", "files have no splits"),
+        (DatasetConfig("a.jsonl", dataset_split_name="en"), "dataset_split_name", "names files"),
+        (
+            DatasetConfig("hf://datasets/org/name/data/*.parquet", split="test"),
+            "split",
+            "files have no splits",
+        ),
+        (DatasetConfig("hf://datasets/org/name", type="parquet"), "type", "of what format it is"),
+    ],
+)
+def test_what_names_files_names_no_split(dataset: DatasetConfig, option: str, said: str) -> None:
+    problems = PipelineConfig(datasets=[dataset]).validate()
+    assert [problem for problem in problems if option in problem and said in problem], problems
+
+
+@pytest.mark.parametrize("data_files", [["org/a", "org/b"], [{"text": "a"}]])
+def test_a_dataset_of_the_hub_has_one_name(data_files: Any) -> None:
+    with pytest.raises(ConfigError, match='the name of one dataset, org/name, where type is "hf"'):
+        DatasetConfig(data_files, type="hf")
+
+
+@pytest.mark.parametrize("name", ["org/name", "org/name@v1", "hf://datasets/org/name@v1"])
+def test_a_dataset_of_the_hub_is_named_with_its_split(name: str) -> None:
+    dataset = DatasetConfig(name, type="hf", split="train[:1%]", dataset_split_name="en")
+    assert PipelineConfig(datasets=[dataset]).validate() == []
 
 
 def test_a_config_goes_into_a_dict_and_back() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from datasets import Dataset, IterableDataset
+from hub_server import HubServer
 from manual_pages import Block, greedy_rows, ids_of, texts, write_parquet
 from stores import GcsStore
 
@@ -29,8 +30,8 @@ def test_the_page_has_the_blocks_that_are_tested(page: list[Block]) -> None:
     ]
 
 
-def test_sources(page: list[Block]) -> None:
-    """Local files; the Hub is refused until its issue comes."""
+def test_sources(page: list[Block], hub_here: HubServer) -> None:
+    """Files, and a data set of the Hub."""
     rows = [{"text": text, "n": n} for n, text in enumerate(texts(50))]
     write_parquet("bucket/data/a.parquet", rows[:20])
     write_parquet("bucket/data/b.parquet", rows[20:])
@@ -42,8 +43,12 @@ def test_sources(page: list[Block]) -> None:
     assert isinstance(source, easydata.ParquetShardedSource)
     assert source.num_shards() == 2
     assert list(source) == rows
-    with pytest.raises(NotImplementedError, match="Hub"):
-        page[0].run({}, {"gs://bucket": "bucket"})
+    names = ("data/000_00000.parquet", "data/000_00001.parquet")
+    files = [Path(f"bucket/data/{name}.parquet").read_bytes() for name in ("a", "b")]
+    hub_here.repo("datasets", "HuggingFaceFW/fineweb", dict(zip(names, files, strict=True)))
+    source = page[0].run({}, {"gs://bucket": "bucket"})["source"]
+    assert isinstance(source, easydata.HuggingFaceShardedSource)
+    assert list(source) == rows
 
 
 def test_sources_on_a_store(

@@ -328,9 +328,11 @@ def test_create_source_acts_on_its_own_rows_or_refuses(
     data: dict[str, dict[str, Any]], tiny: str
 ) -> None:
     texts = "texts.jsonl"
-    for option in ("split", "dataset_split_name", "cache_path"):
-        with pytest.raises(NotImplementedError, match=option):
+    for option in ("split", "dataset_split_name"):
+        with pytest.raises(ConfigError, match=option):
             create_source(DatasetConfig(texts, **{option: "validation"}))
+    with pytest.raises(NotImplementedError, match="cache_path"):
+        create_source(DatasetConfig(texts, cache_path="cache"))
     with pytest.raises(ConfigError, match="storage_options has no effect"):
         create_source(DatasetConfig(texts, storage_options={"retries": 2}))
     with pytest.raises(ValueError, match="all of the files are on this machine"):

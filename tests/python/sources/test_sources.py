@@ -16,7 +16,6 @@ from easydata.sources import (
     CompositeShardedSource,
     CsvShardedSource,
     HFDatasetShardedSource,
-    HuggingFaceShardedSource,
     JsonShardedSource,
     ParquetShardedSource,
     TextShardedSource,
@@ -144,8 +143,6 @@ def test_braces_stand_for_several_names(tmp_path: Path) -> None:
 def test_other_schemes_are_refused_in_a_sentence() -> None:
     with pytest.raises(NotImplementedError, match="is no scheme that EasyData reads: it knows s3"):
         expand_data_files("nothing://b/x.jsonl")
-    with pytest.raises(NotImplementedError, match="Hub comes with a later release"):
-        HuggingFaceShardedSource("org/data")
 
 
 def test_file_addresses_are_paths(tmp_path: Path) -> None:

@@ -165,9 +165,14 @@ def raise_hub_error(
         ) from None
     if status is not None and status < 500 and status not in (408, 429):
         raise OSError(errno.EPROTO, f"the Hub answers with status {status} to {page}") from None
-    if isinstance(error, (errors.HfHubHTTPError, OSError)) or _is_of_transport(error):
-        said = f"status {status}" if status is not None else f"{type(error).__name__}: {error}"
-        raise OSError(errno.EIO, f"the Hub did not answer ({said})") from None
+    if isinstance(error, errors.HfHubHTTPError) and status is not None:
+        raise OSError(errno.EIO, f"the Hub answers with status {status} to {page}") from None
+    if isinstance(error, OSError) or _is_of_transport(error):
+        number = errno.ECONNREFUSED if "Connect" in type(error).__name__ else errno.EIO
+        said = f"the Hub at {api.endpoint} did not answer ({type(error).__name__}: {error})"
+        raise OSError(
+            number, f"{said}; with HF_HUB_OFFLINE=1 what its cache on this machine has is read"
+        ) from None
     raise error
 
 

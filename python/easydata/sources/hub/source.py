@@ -300,7 +300,14 @@ class _OneShard(PlannedSource[Row]):
 def _file_source(of: HuggingFaceShardedSource) -> FileSource:
     """What reads the files of the splits, as the card and the config say."""
     splits = of.splits
-    config = dataclasses.replace(of._config, **splits.options)
+    defaults = {option.name: option.default for option in dataclasses.fields(of._config)}
+    # What the user says of how files are read goes before what the card does.
+    options = {
+        name: value
+        for name, value in splits.options.items()
+        if getattr(of._config, name) == defaults[name]
+    }
+    config = dataclasses.replace(of._config, **options)
     source = of_format(splits.format, of.listing, config)
     if splits.columns is not None and splits.format == "parquet" and source._columns is None:
         known = source._plan.column_names() or ()

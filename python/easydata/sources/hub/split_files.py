@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import os
 import tempfile
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ _OPTIONS: dict[str, dict[str, str]] = {
 _NOT_OPTIONS = {"name", "version", "data_dir", "data_files", "description", "features"}
 # What is read of a repository to know its splits by.
 _DESCRIPTIONS = ("README.md", ".huggingface.yaml", "dataset_infos.json")
+_ARCHIVES = "archives are not read; unpack them, and upload the files"
 _CONVERTED = "refs/convert/parquet"
 
 _logger = logging.getLogger("easydata")
@@ -143,6 +145,8 @@ def _of_builder(
             options = {"data_dir": subset} if is_folder else {"name": subset}
         try:
             builder = datasets.load_dataset_builder(str(folder), cache_dir=made, **options)
+        except zipfile.BadZipFile as error:  # here it is empty
+            raise ValueError(f"{root}: {_ARCHIVES}") from error
         except datasets.exceptions.DataFilesNotFoundError as error:
             raise FileNotFoundError(f"{root} has no files of data that `datasets` knows") from error
         except ValueError as error:
@@ -176,7 +180,7 @@ def _format_of(root: str, builder: str, files: Mapping[str, Sequence[str]]) -> s
         )
     archives = [uri for found in files.values() for uri in found if uri.endswith((".zip", ".tar"))]
     if archives:
-        raise ValueError(f"{archives[0]}: archives are not read; unpack it, and upload its files")
+        raise ValueError(f"{archives[0]}: {_ARCHIVES}")
     return _FORMATS[builder]
 
 

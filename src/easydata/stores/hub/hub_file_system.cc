@@ -15,9 +15,7 @@ namespace easydata::hub {
 namespace {
 
 /// Whether an error of the index may go by itself.
-bool MayPass(const Status& status) {
-  return status.IsIOError() && arrow::internal::ErrnoFromStatus(status) == EIO;
-}
+bool MayPass(int error) { return error == EIO || error == ECONNREFUSED; }
 
 }  // namespace
 
@@ -34,8 +32,10 @@ Result<HubTree> HubFileSystem::Ask(const Repository& repository) const {
     const std::string what = "cannot list " + repository.Root() + ": " + tree.status().message();
     const int error = arrow::internal::ErrnoFromStatus(tree.status());
     if (error == 0) return tree.status();
-    if (!MayPass(tree.status())) return http::ServerError(error, what);
-    const auto wait = retries.Next(http::HttpResponse());
+    if (!MayPass(error)) return http::ServerError(error, what);
+    http::HttpResponse answer;
+    if (error == ECONNREFUSED) answer.failure = http::HttpFailure::kRefused;
+    const auto wait = retries.Next(answer);
     if (!wait.has_value()) {
       return http::ServerError(error, what, ", after ", retries.ToString(),
                                "; try again later, or be more patient (storage_options: retries, "
