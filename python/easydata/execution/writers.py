@@ -14,7 +14,8 @@ from easydata.core.signatures import DatasetWriterSignature
 from easydata.core.sizes import parse_size
 from easydata.core.takes_options import takes_options_of
 from easydata.execution.output_paths import path_in
-from easydata.execution.push.hub_push import HubPush, Plan
+from easydata.execution.push.fitness import Plan
+from easydata.execution.push.hub_push import HubPush
 from easydata.execution.push.outputs import DEFAULT_CONFIG, Output
 from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
 from easydata.sources.sharded_source import ShardedDataSource, say_if_examples

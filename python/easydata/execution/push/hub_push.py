@@ -15,22 +15,26 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from easydata.core.config import SaveStageConfig
-from easydata.core.config_class import ConfigError, require
+from easydata.core.config_class import require
 from easydata.execution.push.card import (
     Entry,
     configs_of,
-    matching,
     merged,
-    patterns_of,
     reader_of,
     values_of,
 )
-from easydata.execution.push.outputs import DEFAULT_CONFIG, Output, Shard, outputs_in, shards_of
+from easydata.execution.push.fitness import (
+    Plan,
+    check_formats,
+    check_repository,
+    named_shards,
+    pushed_shards,
+)
+from easydata.execution.push.outputs import Output, Shard, outputs_in
 from easydata.execution.push.repository import (
     CARD,
     METADATA,
@@ -55,22 +59,6 @@ _LOOKS = 10
 # from patterns.
 _WAITING = ".easydata"
 _NUMBERED = re.compile(r"(.*?)[0-9]+(\.[a-z][a-z0-9.]*)")
-# What patterns take for something else.
-_MEANS_MORE = set("*?[]{}")
-_READERS = {"parquet": "parquet", "arrow": "arrow", "jsonl": "json"}
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is known of an output before it is written.
-
-    Attributes:
-        format: Of its files.
-        prefix: What their names begin with; None: it is not known yet.
-    """
-
-    format: str
-    prefix: str | None = None
 
 
 class HubPush:
@@ -110,11 +98,11 @@ class HubPush:
 
     def _found(self, plans: Mapping[str, Plan]) -> Snapshot | None:
         """What the repository holds, where it may be pushed to; None where there is none."""
-        self._check_formats(plans)
+        check_formats(self.repo_id, plans)
         self._repository.check_rights()
         found = self._repository.look()
         if found is not None:
-            self._check_repository(found, plans)
+            check_repository(self.repo_id, found, plans, private=self._private)
         return found
 
     def push(self, outputs: Mapping[str, Output]) -> str:
@@ -143,79 +131,6 @@ class HubPush:
                     error.add_note(f"{folders} is whole; push it again to go on")
                 raise
         return self._repository.url
-
-    def _check_formats(self, plans: Mapping[str, Plan]) -> None:
-        wrong = []
-        for name, plan in plans.items():
-            if plan.format not in _READERS:
-                wrong.append(
-                    f"{name!r} is {plan.format}, which `datasets` does not read; push "
-                    "parquet, arrow or jsonl"
-                )
-            if not _is_config_name(name):
-                wrong.append(
-                    f"the dataset {name!r} cannot be a config of the Hub: its name may "
-                    'not begin with a dot or have any of <>:/\\|?*"[]{} in it'
-                )
-            if _MEANS_MORE & set(plan.prefix or ""):
-                wrong.append(
-                    f"shard_prefix: names on the Hub may not have any of *?[]{{}}: {plan.prefix!r}"
-                )
-        if len({plan.format for plan in plans.values()}) > 1:
-            formats = ", ".join(f"{name!r} is {plan.format}" for name, plan in plans.items())
-            wrong.append(f"datasets of one repository have one format; {formats}")
-        if wrong:
-            raise ConfigError(f"push to {self.repo_id}", wrong)
-
-    def _check_repository(self, found: Snapshot, plans: Mapping[str, Plan]) -> None:
-        wrong = []
-        if self._private and not found.private:
-            wrong.append(
-                "the repository is there already, and public, and hub_private is set; "
-                "make it private in its settings, or push to another one"
-            )
-        script = f"{self.repo_id.rpartition('/')[2]}.py"
-        if script in found.files:
-            wrong.append(
-                f"it has a loading script, {script}, for which `datasets` loads nothing "
-                "from it; delete that, or push to another one"
-            )
-        try:
-            configs = configs_of(values_of(found.card))
-        except ValueError as error:
-            raise ConfigError(f"push to {self.repo_id}", [*wrong, f"{error}; mend it"]) from None
-        for name in plans:
-            if name in configs and name not in found.pushed:
-                wrong.append(
-                    f"its card has a config {name!r} that EasyData did not push; push "
-                    "under another name (config_name=, --config-name), or take it out of "
-                    "the card's configs (its files may stay)"
-                )
-        (reader, *_) = (_READERS[plan.format] for plan in plans.values())
-        for name, config in configs.items():
-            if name in plans:
-                continue
-            other = _reader_of_config(config, found)
-            if other is not None and other != reader:
-                wrong.append(
-                    f"`datasets` reads all configs of a repository as one format: its "
-                    f"config {name!r} is {other}, and these are {reader}; write them as "
-                    "that (format=), or push to another repository"
-                )
-            if config.get("default") is True and DEFAULT_CONFIG in plans:
-                wrong.append(
-                    f"its config {name!r} is marked as the default one, which "
-                    f"{DEFAULT_CONFIG!r} would be, too; push under another name "
-                    "(config_name=, --config-name)"
-                )
-        for name, plan in plans.items():
-            for path in self._in_the_way(name, plan, found):
-                wrong.append(
-                    f"{path} in it is not of a push of EasyData, and would be taken for "
-                    "one of its files; move it"
-                )
-        if wrong:
-            raise ConfigError(f"push to {self.repo_id}", wrong)
 
     def _say_unnamed(self, found: Snapshot) -> None:
         """Says what `datasets` finds by its name today, and in a repository with configs not."""
@@ -276,7 +191,7 @@ class HubPush:
         """The last commit, from which on readers see the outputs."""
         for _ in range(_LOOKS):
             found = self._look()
-            self._check_repository(found, plans)
+            check_repository(self.repo_id, found, plans, private=self._private)
             if self._is_committed(found, outputs):
                 return
         raise OSError(
@@ -298,7 +213,7 @@ class HubPush:
             names = {shard.name for shard in output.shards}
             deleted += [
                 path
-                for shard in self._pushed_shards(name, found)
+                for shard in pushed_shards(self.repo_id, name, found)
                 if shard.name not in names and (path := f"{name}/{shard.name}") in found.files
             ]
             deleted += self._left_waiting(name, found)
@@ -322,22 +237,11 @@ class HubPush:
         made = f"Push {', '.join(outputs)} with EasyData: {rows} rows"
         return self._repository.change(found.sha, added, moved, deleted, made)
 
-    def _in_the_way(self, name: str, plan: Plan, found: Snapshot) -> Iterator[str]:
-        """Files of others that the pattern of a config would take in."""
-        if plan.prefix is None:
-            return
-        ours = {f"{name}/{shard.name}" for shard in self._pushed_shards(name, found)}
-        for path in matching(f"{name}/{plan.prefix}*", found.files):
-            if path not in ours and reader_of(path) == _READERS[plan.format]:
-                yield path
-
-    def _pushed_shards(self, name: str, found: Snapshot) -> Sequence[Shard]:
-        """The files of an earlier push of a config."""
-        return _shards(found.pushed[name], self.repo_id) if name in found.pushed else ()
-
     def _kept(self, name: str, output: Output, found: Snapshot) -> set[Shard]:
         """The shards that lie where they belong since an earlier push."""
-        pushed = {shard.content: shard.identity for shard in self._pushed_shards(name, found)}
+        pushed = {
+            shard.content: shard.identity for shard in pushed_shards(self.repo_id, name, found)
+        }
         return {
             shard
             for shard in output.shards
@@ -358,7 +262,7 @@ class HubPush:
             told = self._repository.waiting_in(room, found.sha)
             if name not in told:
                 continue
-            named = [f"{room}/{shard.name}" for shard in _shards(told[name], self.repo_id)]
+            named = [f"{room}/{shard.name}" for shard in named_shards(told[name], self.repo_id)]
             left += [path for path in [*named, f"{room}/{METADATA}"] if path in found.files]
         return left
 
@@ -410,20 +314,6 @@ def push_to_hub(
     return push.push(outputs_in(os.fspath(folder), storage_options, config_name))
 
 
-def _is_config_name(name: str) -> bool:
-    is_plain = bool(name) and not name.startswith(".") and name.isprintable()
-    return is_plain and not any(letter in '<>:/\\|?*"[]{}' for letter in name)
-
-
-def _reader_of_config(config: Mapping[str, Any], found: Snapshot) -> str | None:
-    """Who of `datasets` reads a config of the card, as far as names tell."""
-    for pattern in patterns_of(config):
-        for name in [pattern, *matching(pattern, found.files)]:
-            if (reader := reader_of(name)) is not None:
-                return reader
-    return None
-
-
 def _name_parts(shards: Sequence[Shard]) -> tuple[str, str]:
     """What stands before and behind the numbers of shards: "shard-" and ".parquet"."""
     matches = [_NUMBERED.fullmatch(shard.name) for shard in shards]
@@ -463,16 +353,6 @@ def _told(name: str, output: Output, found: Snapshot) -> dict[str, Any]:
 
 def _waiting_room(name: str, output: Output) -> str:
     return f"{_WAITING}/{name}/{output.digest}"
-
-
-def _shards(values: Mapping[str, Any], repo_id: str) -> Sequence[Shard]:
-    try:
-        return shards_of(values)
-    except ValueError as error:
-        raise ValueError(
-            f"{repo_id}: {METADATA} in it is damaged: {error}; nothing was deleted that it names; "
-            "mend or delete it"
-        ) from None
 
 
 def _pieces(shards: Sequence[Shard]) -> Iterator[list[Shard]]:
