@@ -115,7 +115,7 @@ class UnlistedHub final : public hub::HubIndex {
   Result<hub::HubAccess> Access() const override {
     return hub::HubAccess{"http://hub.example", is_anonymous_ ? "" : "t0ken", false};
   }
-  Result<hub::HubTree> List(const hub::Repository&) const override {
+  Result<hub::HubTree> List(const hub::Repository&, http::HttpResponse*) const override {
     return Status::NotImplemented("nothing is listed");
   }
   Result<std::string> CachedFile(const hub::Repository&, const std::string&) const override {

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "easydata/exec/stop_scope.h"
 #include "easydata/stores/hub/hub_for_tests.h"
 
 namespace easydata::hub {
@@ -148,6 +149,33 @@ TEST_F(HubFileSystemTest, AsksTheIndexAgainWhereThatMayHelp) {
   EXPECT_EQ(arrow::internal::ErrnoFromStatus(status), EIO);
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("(status 503), after 6 attempts in"), HasSubstr("be more patient")));
+}
+
+TEST_F(HubFileSystemTest, WaitsAsTheIndexWasTold) {
+  index_->failure = arrow::internal::IOErrorFromErrno(EIO, "the Hub did not answer (status 429)");
+  index_->failures = 1;
+  index_->refused.status = 429;
+  index_->refused.headers.Add("ratelimit: \"api\";r=0;t=1");
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(files_->TreeOf("hf://datasets/org/name").ok());
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  const files::IoCounts counts = files_->shared_counters()->Get();
+  EXPECT_EQ(counts.retries.at("status 429"), 1);
+  EXPECT_GE(counts.throttled_seconds, 1);
+}
+
+TEST_F(HubFileSystemTest, WaitingForWhoListsCanBeStopped) {
+  index_->failure = arrow::internal::IOErrorFromErrno(EIO, "the Hub did not answer");
+  index_->failures = 1;
+  index_->refused.headers.Add("retry-after: 1");
+  std::thread first([this] { EXPECT_TRUE(files_->TreeOf("hf://datasets/org/name").ok()); });
+  while (index_->lists == 0) std::this_thread::yield();
+  const std::atomic<bool> stop = true;
+  const exec::StopScope scope(&stop);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(files_->TreeOf("hf://datasets/org/name").status().IsCancelled());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
+  first.join();
 }
 
 TEST_F(HubFileSystemTest, BelievesNoCommitThatIsNone) {

@@ -32,9 +32,12 @@ class IndexOfTest final : public HubIndex {
     ++accesses;
     return access;
   }
-  Result<HubTree> List(const Repository& repository) const override {
+  Result<HubTree> List(const Repository& repository, http::HttpResponse* refusal) const override {
     ++lists;
-    if (failures-- > 0) return failure;
+    if (failures-- > 0) {
+      *refusal = refused;
+      return failure;
+    }
     const auto found = commits.find(repository.revision);
     const bool is_known = found != commits.end() || trees.contains(repository.revision);
     if (repository.id != "org/name" || !is_known) {
@@ -53,6 +56,7 @@ class IndexOfTest final : public HubIndex {
   std::map<std::string, std::vector<files::FileInfo>> trees = {};  // by commit
   std::map<std::string, std::string> cached = {};
   Status failure = Status::OK();
+  http::HttpResponse refused = {};
   mutable std::atomic<int> failures = 0;  // that come first
   mutable std::atomic<int> accesses = 0;
   mutable std::atomic<int> lists = 0;

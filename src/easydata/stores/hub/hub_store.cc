@@ -11,6 +11,7 @@
 #include "easydata/http/server_error.h"
 #include "easydata/http/url.h"
 #include "easydata/stores/hub/signed_address.h"
+#include "easydata/stores/hub/turn.h"
 
 namespace easydata::hub {
 namespace {
@@ -152,18 +153,18 @@ std::optional<HubStore::Target> HubStore::KnownTarget(const std::string& uri) co
   return std::nullopt;
 }
 
-std::shared_ptr<std::mutex> HubStore::TurnOf(const std::string& uri) const {
+std::shared_ptr<exec::ForkableMutex> HubStore::TurnOf(const std::string& uri) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  std::weak_ptr<std::mutex>& turn = turns_[uri];
-  std::shared_ptr<std::mutex> held = turn.lock();
-  if (held == nullptr) turn = held = std::make_shared<std::mutex>();
+  std::weak_ptr<exec::ForkableMutex>& turn = turns_[uri];
+  std::shared_ptr<exec::ForkableMutex> held = turn.lock();
+  if (held == nullptr) turn = held = std::make_shared<exec::ForkableMutex>();
   return held;
 }
 
 Result<HubStore::Target> HubStore::TargetOf(const std::string& uri) const {
   if (const auto known = KnownTarget(uri)) return *known;
-  const std::shared_ptr<std::mutex> turn = TurnOf(uri);
-  std::lock_guard<std::mutex> mine(*turn);
+  const std::shared_ptr<exec::ForkableMutex> turn = TurnOf(uri);
+  ARROW_ASSIGN_OR_RAISE(const auto mine, TakeTurn(turn.get()));
   if (const auto known = KnownTarget(uri)) return *known;
   ARROW_ASSIGN_OR_RAISE(std::string url, ResolveUrl(uri));
   ResolveCall call(*this, uri, std::move(url));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "easydata/exec/work_gate.h"
 #include "easydata/http/http_store.h"
 #include "easydata/stores/hub/hub_index.h"
 
@@ -52,13 +53,13 @@ class HubStore final : public http::HttpStore {
   Result<Target> TargetOf(const std::string& uri) const;
   std::optional<Target> KnownTarget(const std::string& uri) const;
   /// Who asks for a file first asks for all: what they hold meanwhile.
-  std::shared_ptr<std::mutex> TurnOf(const std::string& uri) const;
+  std::shared_ptr<exec::ForkableMutex> TurnOf(const std::string& uri) const;
 
   const std::shared_ptr<const HubIndex> index_;
   mutable std::mutex mutex_;
   mutable std::optional<HubAccess> access_;
   mutable std::map<std::string, Target> targets_;  // by the file's name
-  mutable std::map<std::string, std::weak_ptr<std::mutex>> turns_;
+  mutable std::map<std::string, std::weak_ptr<exec::ForkableMutex>> turns_;
 };
 
 }  // namespace easydata::hub
