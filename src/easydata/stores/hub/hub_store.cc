@@ -36,28 +36,30 @@ std::string ListedHash(const files::FileInfo& file) {
   return file.identity.kind == files::IdentityKind::kTime ? file.identity.tag : "";
 }
 
-/// The error of an answer by which the Hub refuses a file.
-Status Refusal(const std::string& what, const std::string& endpoint, const Repository& repository,
-               const http::HttpResponse& response) {
-  const std::string page = endpoint + "/" + repository.Path();
-  const std::string_view code = response.headers.Get("x-error-code");
-  std::string said = "status " + std::to_string(response.status);
-  if (const std::string_view text = response.headers.Get("x-error-message"); !text.empty()) {
-    said += " (" + std::string(text) + ")";
-  }
-  if (code == "GatedRepo") {
-    return http::ServerError(EACCES, what, ": ", said, "; its owner lets in who asks: open ", page,
-                             " and ask, then say who you are (hf auth login, HF_TOKEN, or "
-                             "storage_options token)");
+/// What to do about an answer of the Hub that refuses something of a repository, whose page it is.
+std::string CureOf(const http::HttpResponse& response, const std::string& page) {
+  if (response.headers.Get("x-error-code") == "GatedRepo") {
+    return "its owner lets in who asks: open " + page +
+           " and ask, then say who you are (hf auth login, HF_TOKEN, or storage_options token)";
   }
   if (response.status == 401 || response.status == 403) {
-    return http::ServerError(
-        EACCES, what, ": ", said, "; ", page,
-        " is private, or is not there: see that the name is right, and say who "
-        "you are (hf auth login, HF_TOKEN, or storage_options token)");
+    return page +
+           " is private, or is not there: see that the name is right, and say who you are "
+           "(hf auth login, HF_TOKEN, or storage_options token)";
   }
-  return http::ServerError(response.status == 404 || response.status == 410 ? ENOENT : EIO, what,
-                           ": ", said, "; see what there is at ", page);
+  return "see what there is at " + page;
+}
+
+/// The error of an answer by which the Hub refuses to say where a file is.
+Status Refusal(const std::string& what, const http::HttpResponse& response,
+               const std::string& page) {
+  std::string said = "status " + std::to_string(response.status);
+  const std::string_view text = response.headers.Get("x-error-message");
+  if (!text.empty()) said += " (" + std::string(text) + ")";
+  const bool is_denied = response.status == 401 || response.status == 403;
+  const bool is_missing = response.status == 404 || response.status == 410;
+  return http::ServerError(is_denied ? EACCES : (is_missing ? ENOENT : EIO), what, ": ", said, "; ",
+                           CureOf(response, page));
 }
 
 }  // namespace
@@ -85,7 +87,7 @@ class HubStore::ResolveCall final : public http::HttpCall {
     if (!is_moved && !response.is_good()) {
       ARROW_ASSIGN_OR_RAISE(const HubAddress address, ParseHubAddress(uri_));
       ARROW_ASSIGN_OR_RAISE(const HubAccess access, store_.Access());
-      return Refusal(What(), access.endpoint, address.repository, response);
+      return Refusal(What(), response, access.endpoint + "/" + address.repository.Path());
     }
     const http::HttpHeaders& headers = response.headers;
     std::string next = url_;
@@ -218,6 +220,15 @@ Result<bool> HubStore::Reauthorize(const http::HttpRequest& request,
   std::lock_guard<std::mutex> lock(mutex_);
   std::erase_if(targets_, [&](const auto& known) { return known.second.url == request.url; });
   return true;
+}
+
+std::string HubStore::AdviceOn(const http::HttpRequest& sent,
+                               const http::HttpResponse& response) const {
+  const auto access = Access();
+  const size_t page = sent.url.find("/resolve/");
+  const bool is_of_hub = access.ok() && http::KeepsCredentials(access->endpoint, sent.url);
+  if (!is_of_hub || page == std::string::npos) return "";
+  return CureOf(response, sent.url.substr(0, page));
 }
 
 }  // namespace easydata::hub

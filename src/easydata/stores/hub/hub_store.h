@@ -36,6 +36,10 @@ class HubStore final : public http::HttpStore {
   Result<bool> Reauthorize(const http::HttpRequest& request,
                            const http::HttpResponse& response) const override;
 
+  /// The repository's page, and what to do there.
+  std::string AdviceOn(const http::HttpRequest& sent,
+                       const http::HttpResponse& response) const override;
+
   /// Where the Hub is, and who asks: found once.
   Result<HubAccess> Access() const;
 

@@ -285,6 +285,18 @@ TEST_F(HubStoreTest, SaysWhyTheHubRefuses) {
   }
 }
 
+TEST_F(HubStoreTest, SaysWhyTheHubRefusesSmallFiles) {
+  const std::string page = hub_->origin() + "/datasets/org/name";
+  of_hub_ = [](int, const std::string&) {
+    return AnswerOf("401 Unauthorized", "", "X-Error-Code: GatedRepo\r\n");
+  };
+  EXPECT_THAT(Error(Listed(GitHash())), HasSubstr("status 401, after 1 attempt in 0.0 s; its owner "
+                                                  "lets in who asks: open " +
+                                                  page + " and ask"));
+  of_hub_ = [](int, const std::string&) { return AnswerOf("404 Not Found", ""); };
+  EXPECT_THAT(Error(Listed(GitHash())), HasSubstr("see what there is at " + page));
+}
+
 TEST_F(HubStoreTest, LeadsToNothingThatIsNoAddress) {
   for (const char* location : {"file:///etc/passwd", "gopher://x/", ""}) {
     of_hub_ = [&](int, const std::string&) { return MovedTo(location, kData.size()); };
