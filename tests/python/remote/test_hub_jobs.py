@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ pytest.importorskip("datasets")
 
 FILES = 8
 RANKS = 8
+PROCESSES = 2
 HUB_RANK = Path(__file__).with_name("hub_rank.py")
 
 
@@ -43,7 +46,10 @@ def hub_data(hub_here: HubServer) -> HubServer:
 
 
 def pipeline(data_files: Any, **options: Any) -> easydata.Pipeline[Any]:
-    load = {"batch_size": 16, "shuffle_buffer_size": None}
+    load: dict[str, Any] = {"batch_size": 16, "shuffle_buffer_size": None}
+    for name in ("rank", "world_size", "lanes"):
+        if name in options:
+            load[name] = options.pop(name)
     datasets = [{"data_files": data_files, "name": "rows", **options}]
     return easydata.create_pipeline(datasets, load=load)
 
@@ -54,39 +60,70 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_ranks_list_once_and_resolve_each_file_once(
-    way: str, hub_data: HubServer, tmp_path: Path
-) -> None:
-    """Processes: each has blocks of its own, and asks for the files of these alone."""
-    hub = hub_data
+def frozen(hub: HubServer, way: str) -> str:
+    """The listing that a job's first rank makes; the branch moves when it is made."""
     text = pipeline(**WAYS[way]).freeze()
     assert len(hub.asked("hub", path=r"^/api/datasets/org/name$")) == 1
     assert len(hub.listings) == 1
-    listing = tmp_path / "listing.json"
-    listing.write_text(text)
-    # What is on the branch by now is nobody's business.
     repo = hub.access.repositories["datasets", "org/name"]
     hub.commit(repo, {**data("new"), "data/train-00009-of-00009.parquet": parquet(9)})
-    looked_at = len(hub.resolves)
-    before = len(hub.log)
-    ranks = [
+    hub.log.clear()
+    return text
+
+
+ALL = sorted(f"row {i}.{j}" for i in range(FILES) for j in range(64))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ranks_list_once_and_resolve_each_file_once(way: str, hub_data: HubServer) -> None:
+    """Threads of one process, which knows together where files are."""
+    text = frozen(hub_data, way)
+    are_made = threading.Barrier(RANKS)
+    found: list[str] = []
+
+    def rank(number: int) -> None:
+        mine = pipeline(**WAYS[way], rank=number, world_size=RANKS, lanes=RANKS)
+        mine.freeze(text)
+        with mine.source().load().build() as batches:
+            are_made.wait(30)
+            found.extend(some_rows(batches, 1 << 30))
+            are_made.wait(30)
+
+    with ThreadPoolExecutor(RANKS) as ranks:
+        list(ranks.map(rank, range(RANKS)))
+    assert sorted(found) == ALL
+    assert hub_data.asked("hub", path="^/api/") == []
+    assert [each.method for each in hub_data.resolves] == ["HEAD"] * FILES
+    assert len({each.path for each in hub_data.resolves}) == FILES
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_processes_of_a_job_list_nothing(way: str, hub_data: HubServer, tmp_path: Path) -> None:
+    """Each finds each file once by itself: what is signed is handed on to nobody."""
+    listing = tmp_path / "listing.json"
+    listing.write_text(frozen(hub_data, way))
+    started = [
         subprocess.Popen(
-            [sys.executable, str(HUB_RANK), str(rank), str(RANKS), str(listing), str(WAYS[way])],
+            [
+                sys.executable,
+                str(HUB_RANK),
+                str(rank),
+                str(PROCESSES),
+                str(listing),
+                str(WAYS[way]),
+            ],
             stdout=subprocess.PIPE,
             text=True,
         )
-        for rank in range(RANKS)
+        for rank in range(PROCESSES)
     ]
-    said = [rank.communicate(timeout=120)[0] for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0] * RANKS
-    texts = sorted(line for each in said for line in each.splitlines())
-    assert texts == sorted(f"row {i}.{j}" for i in range(FILES) for j in range(64))
-    asked = [each.path for each in hub.log[before:] if each.server == "hub"]
-    assert [path for path in asked if path.startswith("/api/")] == []
-    resolves = Counter(each.path for each in hub.resolves[looked_at:])
+    said = [each.communicate(timeout=120)[0] for each in started]
+    assert [each.returncode for each in started] == [0] * PROCESSES
+    assert sorted(line for each in said for line in each.splitlines()) == ALL
+    assert hub_data.asked("hub", path="^/api/") == []
+    resolves = Counter(each.path for each in hub_data.resolves)
     assert len(resolves) == FILES
-    assert set(resolves.values()) == {1}
+    assert max(resolves.values()) <= PROCESSES
 
 
 def some_rows(batches: Any, count: int) -> list[str]:

@@ -64,6 +64,56 @@ Status Refusal(const std::string& what, const http::HttpResponse& response,
 
 }  // namespace
 
+/// Where files were found to be, by their names. Thread-safe.
+class HubStore::KnownTargets {
+ public:
+  /// Those of all stores of this process for which access is the same.
+  static std::shared_ptr<KnownTargets> Of(const HubAccess& access) {
+    static std::mutex& mutex = *new std::mutex;
+    static auto& known =
+        *new std::map<std::pair<std::string, std::string>, std::weak_ptr<KnownTargets>>;
+    std::lock_guard<std::mutex> lock(mutex);
+    std::weak_ptr<KnownTargets>& shared = known[{access.endpoint, access.token}];
+    std::shared_ptr<KnownTargets> held = shared.lock();
+    if (held == nullptr) shared = held = std::make_shared<KnownTargets>();
+    return held;
+  }
+
+  std::optional<Target> Find(const std::string& uri) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto known = targets_.find(uri);
+    if (known == targets_.end()) return std::nullopt;
+    if (std::chrono::steady_clock::now() < known->second.holds_until) return known->second;
+    targets_.erase(known);
+    return std::nullopt;
+  }
+
+  Target Set(const std::string& uri, Target target) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    turns_.erase(uri);
+    return targets_[uri] = std::move(target);
+  }
+
+  void Forget(const std::string& url) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::erase_if(targets_, [&](const auto& known) { return known.second.url == url; });
+  }
+
+  /// Who asks for a file first asks for all: what they hold meanwhile.
+  std::shared_ptr<exec::ForkableMutex> TurnOf(const std::string& uri) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::weak_ptr<exec::ForkableMutex>& turn = turns_[uri];
+    std::shared_ptr<exec::ForkableMutex> held = turn.lock();
+    if (held == nullptr) turn = held = std::make_shared<exec::ForkableMutex>();
+    return held;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Target> targets_;
+  std::map<std::string, std::weak_ptr<exec::ForkableMutex>> turns_;
+};
+
 /// Asks the Hub where a file is. Who asks for it is told to the Hub alone.
 class HubStore::ResolveCall final : public http::HttpCall {
  public:
@@ -146,34 +196,23 @@ Result<std::string> HubStore::ResolveUrl(const std::string& uri) const {
          http::PercentEncode(address.path, true);
 }
 
-std::optional<HubStore::Target> HubStore::KnownTarget(const std::string& uri) const {
+Result<std::shared_ptr<HubStore::KnownTargets>> HubStore::Targets() const {
+  ARROW_ASSIGN_OR_RAISE(const HubAccess access, Access());
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto known = targets_.find(uri);
-  if (known == targets_.end()) return std::nullopt;
-  if (std::chrono::steady_clock::now() < known->second.holds_until) return known->second;
-  targets_.erase(known);
-  return std::nullopt;
-}
-
-std::shared_ptr<exec::ForkableMutex> HubStore::TurnOf(const std::string& uri) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  std::weak_ptr<exec::ForkableMutex>& turn = turns_[uri];
-  std::shared_ptr<exec::ForkableMutex> held = turn.lock();
-  if (held == nullptr) turn = held = std::make_shared<exec::ForkableMutex>();
-  return held;
+  if (targets_ == nullptr) targets_ = KnownTargets::Of(access);
+  return targets_;
 }
 
 Result<HubStore::Target> HubStore::TargetOf(const std::string& uri) const {
-  if (const auto known = KnownTarget(uri)) return *known;
-  const std::shared_ptr<exec::ForkableMutex> turn = TurnOf(uri);
+  ARROW_ASSIGN_OR_RAISE(const auto targets, Targets());
+  if (const auto known = targets->Find(uri)) return *known;
+  const std::shared_ptr<exec::ForkableMutex> turn = targets->TurnOf(uri);
   ARROW_ASSIGN_OR_RAISE(const auto mine, TakeTurn(turn.get()));
-  if (const auto known = KnownTarget(uri)) return *known;
+  if (const auto known = targets->Find(uri)) return *known;
   ARROW_ASSIGN_OR_RAISE(std::string url, ResolveUrl(uri));
   ResolveCall call(*this, uri, std::move(url));
   ARROW_RETURN_NOT_OK(http::Exchange(*this, &call).status());
-  std::lock_guard<std::mutex> lock(mutex_);
-  turns_.erase(uri);
-  return targets_[uri] = std::move(call.target());
+  return targets->Set(uri, std::move(call.target()));
 }
 
 Result<std::string> HubStore::UrlOf(const std::string& uri) const {
@@ -217,8 +256,8 @@ Result<bool> HubStore::Reauthorize(const http::HttpRequest& request,
                                    const http::HttpResponse&) const {
   ARROW_ASSIGN_OR_RAISE(const HubAccess access, Access());
   if (http::KeepsCredentials(access.endpoint, request.url)) return false;
-  std::lock_guard<std::mutex> lock(mutex_);
-  std::erase_if(targets_, [&](const auto& known) { return known.second.url == request.url; });
+  ARROW_ASSIGN_OR_RAISE(const auto targets, Targets());
+  targets->Forget(request.url);
   return true;
 }
 

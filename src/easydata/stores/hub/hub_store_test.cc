@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "easydata/http/http_object.h"
@@ -106,6 +107,19 @@ TEST_F(HubStoreTest, AsksOnceForEachFile) {
     EXPECT_EQ(Read(ListedAs("a", kData.size(), ContentHash())), kData.substr(0, 10));
     EXPECT_EQ(Read(ListedAs("b", kData.size(), ContentHash())), kData.substr(0, 10));
   }
+  EXPECT_THAT(hub_->requests(), SizeIs(2));
+}
+
+TEST_F(HubStoreTest, StoresOfTheSameUserKnowTheSame) {
+  EXPECT_EQ(Read(Listed()), kData.substr(0, 10));
+  const auto first = std::exchange(store_, std::make_shared<HubStore>(EagerOptions(), index_));
+  EXPECT_EQ(Read(Listed()), kData.substr(0, 10));
+  EXPECT_THAT(hub_->requests(), SizeIs(1));
+  // What another one may read is another matter.
+  const auto others = std::make_shared<IndexOfTest>();
+  others->access = {hub_->origin(), "hf_other", false};
+  store_ = std::make_shared<HubStore>(EagerOptions(), others);
+  EXPECT_EQ(Read(Listed()), kData.substr(0, 10));
   EXPECT_THAT(hub_->requests(), SizeIs(2));
 }
 
