@@ -11,7 +11,7 @@ import pytest
 from faults import Rule
 from hub_files import HubFiles
 from hub_server import STORE, HubServer, head
-from reading_programs import check_ctrl_c, check_forks
+from reading_programs import check_ctrl_c, check_forks, started
 from run_outputs import Outputs, run_all
 from served_files import HASTY
 from small_files import rows, write_files
@@ -149,6 +149,28 @@ def test_a_forked_process_reads_by_itself(here: HubFiles) -> None:
     slow = [Rule("latency", seconds=0.03, path=path, method="") for path in ("/api/", "/resolve/")]
     here.hub.rules = slow
     check_forks(here.address("rows.many.jsonl"), {"token": here.token})
+
+
+def test_who_resolves_while_a_process_forks_is_not_waited_for(here: HubFiles) -> None:
+    """The child asks by itself for what a thread asked for that it has not got."""
+    here.hub.rules = [Rule("latency", seconds=0.5, path="/resolve/", method="HEAD")]
+    code = """
+config = DatasetConfig(sys.argv[1], storage_options=json.loads(sys.argv[2]))
+source, other = create_source(config), create_source(config)
+busy = threading.Thread(target=lambda: list(other))
+busy.start()
+time.sleep(0.2)
+child = os.fork()
+if child == 0:
+    signal.alarm(10)
+    os._exit(0 if sum(1 for _ in source) == 6000 else 1)
+print(os.waitpid(child, 0)[1])
+busy.join()
+"""
+    process = started(code, here.address("rows.jsonl"), {"token": here.token})
+    out, error = process.communicate(timeout=60)
+    assert (process.returncode, out, error) == (0, "0\n", "")
+    assert len(here.hub.resolves) == 2
 
 
 # What is not for who asks: the name, the token ("": none), the error, and what it says to do.
