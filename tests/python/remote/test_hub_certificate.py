@@ -60,6 +60,7 @@ def rule(fault: str, path: str, method: str = "GET|HEAD", times: int = 3, **opti
 # By host: what is asked there, and the file whose reading asks it.
 PLACES = {
     "api": (API, "rows.parquet"),
+    "tree": (r"^/api/.*/tree/", "rows.parquet"),
     "resolve": (RESOLVE, "rows.jsonl.gz"),
     "small": (RESOLVE, "small/lines.jsonl"),
     "store": (STORE, "rows."),
@@ -103,6 +104,8 @@ def cases() -> Iterator[Any]:
             yield "resolve", name
         if name in TO_LISTS:
             yield "api", name
+        if name in TO_LISTS and name != "refuse":
+            yield "tree", name
 
 
 @pytest.mark.one_in(3)
@@ -186,6 +189,13 @@ FINAL: dict[str, tuple[str, dict[str, Any], type[Exception], str, float]] = {
         {"fault": "stall_headers"},
         OSError,
         rf"cannot list .* did not answer \(.*; with HF_HUB_OFF.*, after \d+ att.* in .*{PATIENT}",
+        3,
+    ),
+    "tree stalled": (
+        "tree",
+        {"fault": "stall_headers"},
+        OSError,
+        rf"cannot list .* did not answer \(ReadTimeout.*, after \d+ att.* in .*{PATIENT}",
         3,
     ),
     "list trickles": (
@@ -314,7 +324,7 @@ def test_what_stays_is_one_error_in_time(name: str, here: HubFiles) -> None:
     path, file = PLACES[place]
     file = file + "jsonl" if file.endswith("rows.") else file
     root = f"hf://datasets/org/name@{head(here.repo)}/"
-    if place == "api":
+    if place in ("api", "tree"):
         root = "hf://datasets/org/name/"
     before = threads()
     here.hub.rules = [rule(**{"fault": "status", "path": path, "times": 1 << 30, **what})]
