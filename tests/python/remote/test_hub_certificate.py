@@ -108,7 +108,7 @@ def cases() -> Iterator[Any]:
             yield "tree", name
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("place", "name"), list(cases()))
 def test_what_goes_by_itself_changes_nothing(place: str, name: str, here: HubFiles) -> None:
     fault = recoverable(name, place)
@@ -317,7 +317,7 @@ FINAL: dict[str, tuple[str, dict[str, Any], type[Exception], str, float]] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", FINAL)
 def test_what_stays_is_one_error_in_time(name: str, here: HubFiles) -> None:
     place, what, kind, words, seconds = FINAL[name]
@@ -351,7 +351,7 @@ WAITING: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", WAITING)
 def test_closing_ends_it_within_a_second(name: str, here: HubFiles) -> None:
     place, what = WAITING[name]
