@@ -31,7 +31,8 @@ RANKS = (
     ("http",),
     ("stores",),
     ("stores/credentials",),
-    ("stores/s3", "stores/gcs", "stores/web", "stores/hub", "stores/foreign", "outputs"),
+    ("stores/s3", "stores/gcs", "stores/web", "stores/foreign", "outputs"),
+    ("stores/hub",),
     ("storage",),
     ("stream", "chat", "record_file"),
     ("order",),
@@ -45,7 +46,7 @@ RANK = {module: rank for rank, modules in enumerate(RANKS) for module in modules
 OPERATORS = "python/operators"
 BINDINGS = "python/bindings"
 # Of the modules up to storage, those above it, the bindings and tests across modules use these.
-FACES = ("files", "outputs", "storage", "stores/foreign", "stores/hub")
+FACES = ("files", "outputs", "storage", "stores/foreign")
 INNER = {one for one in RANK if one == "http" or one.split("/")[0] == "stores"} - {*FACES}
 OUTSIDE = (BINDINGS, OPERATORS, "tests/cpp", "examples", "bench")
 WITHIN = "fuzz"  # its targets feed a module's own parsers

@@ -22,7 +22,7 @@
 #include "easydata/storage/open_file.h"
 #include "easydata/storage/storage.h"
 #include "easydata/storage/user_path.h"
-#include "easydata/stores/hub/hub_file_system.h"
+#include "easydata/stores/foreign/hub_address.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
@@ -131,8 +131,7 @@ std::string PinnedHubAddress(const std::string& address, nb::handle storage_opti
   Result<std::string> pinned = std::string();
   {
     WithoutGil released;
-    auto files = storage->HubFiles();
-    pinned = files.ok() ? (*files)->Pinned(address) : files.status();
+    pinned = storage->PinnedHubAddress(address);
   }
   return Unwrap(std::move(pinned));
 }
@@ -141,17 +140,14 @@ std::string PinnedHubAddress(const std::string& address, nb::handle storage_opti
 std::vector<std::pair<std::string, int64_t>> FilesOnHub(const std::string& address,
                                                         nb::handle storage_options) {
   const auto storage = StorageFromPython(storage_options);
-  Result<std::shared_ptr<const hub::HubTree>> tree = nullptr;
+  Result<std::vector<files::FileInfo>> files = std::vector<files::FileInfo>();
   {
     WithoutGil released;
-    auto files = storage->HubFiles();
-    tree = files.ok() ? (*files)->TreeOf(address)
-                      : Result<std::shared_ptr<const hub::HubTree>>(files.status());
+    files = storage->FilesOnHub(address);
   }
   std::vector<std::pair<std::string, int64_t>> out;
-  for (const files::FileInfo& file : Unwrap(std::move(tree))->files) {
+  for (const files::FileInfo& file : Unwrap(std::move(files)))
     out.emplace_back(file.uri, file.size);
-  }
   return out;
 }
 
@@ -264,7 +260,7 @@ void BindFiles(nb::module_& m) {
   m.def(
       "split_hub_address",
       [](const std::string& address) {
-        const hub::HubAddress split = Unwrap(hub::ParseHubAddress(address));
+        const foreign::HubAddress split = Unwrap(foreign::ParseHubAddress(address));
         return std::pair(split.repository.Root(), split.path);
       },
       nb::arg("address"),

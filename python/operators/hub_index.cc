@@ -20,7 +20,7 @@
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/storage/storage.h"
-#include "easydata/stores/hub/hub_index.h"
+#include "easydata/stores/foreign/hub_index.h"
 #include "operators/engine_gil.h"
 #include "operators/json_objects.h"
 #include "operators/python_error.h"
@@ -29,7 +29,7 @@ namespace easydata {
 namespace {
 
 /// huggingface_hub, by `easydata.sources.hub.index.HubIndex`.
-class PythonHubIndex final : public hub::HubIndex {
+class PythonHubIndex final : public foreign::HubIndex {
  public:
   explicit PythonHubIndex(const storage::StorageOptions& options)
       : options_(nlohmann::json::object()) {
@@ -44,8 +44,8 @@ class PythonHubIndex final : public hub::HubIndex {
 
   ~PythonHubIndex() override { DropReference(&index_); }
 
-  Result<hub::HubAccess> Access() const override {
-    hub::HubAccess access;
+  Result<foreign::HubAccess> Access() const override {
+    foreign::HubAccess access;
     ARROW_RETURN_NOT_OK(Call([&](nb::handle index) {
       std::tie(access.endpoint, access.token, access.is_offline) =
           nb::cast<std::tuple<std::string, std::string, bool>>(index.attr("access")());
@@ -53,10 +53,10 @@ class PythonHubIndex final : public hub::HubIndex {
     return access;
   }
 
-  Result<hub::HubTree> List(const hub::Repository& repository,
-                            http::HttpResponse* refusal) const override {
+  Result<foreign::HubTree> List(const foreign::HubRepository& repository,
+                                http::HttpResponse* refusal) const override {
     using Entry = std::tuple<std::string, int64_t, std::string>;
-    hub::HubTree tree;
+    foreign::HubTree tree;
     const auto list = [&](nb::handle index) {
       const nb::object is_stopped =
           nb::cpp_function([] { return exec::StopScope::Stopped() || EngineGil::ending(); });
@@ -72,7 +72,7 @@ class PythonHubIndex final : public hub::HubIndex {
     return tree;
   }
 
-  Result<std::string> CachedFile(const hub::Repository& repository,
+  Result<std::string> CachedFile(const foreign::HubRepository& repository,
                                  const std::string& path) const override {
     std::string found;
     ARROW_RETURN_NOT_OK(Call([&](nb::handle index) {

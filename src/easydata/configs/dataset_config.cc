@@ -4,7 +4,7 @@
 
 #include "easydata/files/address.h"
 #include "easydata/storage/storage.h"
-#include "easydata/stores/hub/hub_address.h"
+#include "easydata/stores/foreign/hub_address.h"
 
 namespace easydata::configs {
 
@@ -235,7 +235,7 @@ bool NamesHubDataset(const std::optional<std::string>& type,
                      const std::vector<std::string>& data_files) {
   if (IsHubType(type)) return true;
   if (data_files.size() != 1 || !data_files[0].starts_with("hf://datasets/")) return false;
-  const auto address = hub::ParseHubAddress(data_files[0]);
+  const auto address = foreign::ParseHubAddress(data_files[0]);
   return address.ok() && address->path.empty();
 }
 

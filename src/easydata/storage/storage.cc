@@ -115,6 +115,17 @@ Result<const hub::HubFileSystem*> Storage::HubFiles() const {
   return static_cast<const hub::HubFileSystem*>(files);
 }
 
+Result<std::string> Storage::PinnedHubAddress(const std::string& uri) const {
+  ARROW_ASSIGN_OR_RAISE(const hub::HubFileSystem* const hub, HubFiles());
+  return hub->Pinned(uri);
+}
+
+Result<std::vector<files::FileInfo>> Storage::FilesOnHub(const std::string& uri) const {
+  ARROW_ASSIGN_OR_RAISE(const hub::HubFileSystem* const hub, HubFiles());
+  ARROW_ASSIGN_OR_RAISE(const auto tree, hub->TreeOf(uri));
+  return tree->files;
+}
+
 Result<std::shared_ptr<const stores::ObjectStore>> Storage::ObjectStoreOf(
     std::string_view uri) const {
   const Status made = FileSystemOf(uri).status();

@@ -13,7 +13,7 @@
 #include "easydata/files/file_system.h"
 #include "easydata/files/io_counters.h"
 #include "easydata/stores/foreign/foreign_store.h"
-#include "easydata/stores/hub/hub_index.h"
+#include "easydata/stores/foreign/hub_index.h"
 #include "easydata/stores/object_store.h"
 #include "easydata/stores/storage_options.h"
 
@@ -52,15 +52,17 @@ class Storage final : public files::FileSystems {
 
   /// Makes what lists the Hugging Face Hub.
   using HubIndexes =
-      std::function<std::shared_ptr<const hub::HubIndex>(const StorageOptions& options)>;
+      std::function<std::shared_ptr<const foreign::HubIndex>(const StorageOptions& options)>;
   /// Sets what lists the Hub: once, before it is asked for.
   static void SetHubIndexes(HubIndexes make);
 
   /// Made when it is first asked for.
   Result<const files::FileSystem*> FileSystemOf(std::string_view uri) const override;
 
-  /// The file system of the Hugging Face Hub.
-  Result<const hub::HubFileSystem*> HubFiles() const;
+  /// An address on the Hugging Face Hub by the commit that its revision is now.
+  Result<std::string> PinnedHubAddress(const std::string& uri) const;
+  /// All files of the repository that an address on the Hub names, by pinned names, sorted.
+  Result<std::vector<files::FileInfo>> FilesOnHub(const std::string& uri) const;
 
   /// The store that a URI names an object of, for those who write there; null where it names none.
   Result<std::shared_ptr<const stores::ObjectStore>> ObjectStoreOf(std::string_view uri) const;
@@ -82,6 +84,7 @@ class Storage final : public files::FileSystems {
 
  private:
   Result<std::shared_ptr<const files::FileSystem>> Make(const std::string& scheme) const;
+  Result<const hub::HubFileSystem*> HubFiles() const;
   std::shared_ptr<const files::FileSystem> Keep(
       std::shared_ptr<const stores::ObjectStore> store) const;
 

@@ -20,8 +20,8 @@
 #include "easydata/http/iso_time.h"
 #include "easydata/http/url.h"
 #include "easydata/storage/storage.h"
+#include "easydata/stores/foreign/hub_address.h"
 #include "easydata/stores/gcs/gcs_store.h"
-#include "easydata/stores/hub/hub_address.h"
 #include "easydata/stores/hub/hub_store.h"
 #include "easydata/stores/hub/signed_address.h"
 #include "easydata/stores/object_store.h"
@@ -109,16 +109,16 @@ void Read(const std::shared_ptr<const http::HttpStore>& store, const std::string
 }
 
 /// A Hub whose index is another's.
-class UnlistedHub final : public hub::HubIndex {
+class UnlistedHub final : public foreign::HubIndex {
  public:
   explicit UnlistedHub(bool is_anonymous) : is_anonymous_(is_anonymous) {}
-  Result<hub::HubAccess> Access() const override {
-    return hub::HubAccess{"http://hub.example", is_anonymous_ ? "" : "t0ken", false};
+  Result<foreign::HubAccess> Access() const override {
+    return foreign::HubAccess{"http://hub.example", is_anonymous_ ? "" : "t0ken", false};
   }
-  Result<hub::HubTree> List(const hub::Repository&, http::HttpResponse*) const override {
+  Result<foreign::HubTree> List(const foreign::HubRepository&, http::HttpResponse*) const override {
     return Status::NotImplemented("nothing is listed");
   }
-  Result<std::string> CachedFile(const hub::Repository&, const std::string&) const override {
+  Result<std::string> CachedFile(const foreign::HubRepository&, const std::string&) const override {
     return std::string();
   }
 
@@ -189,10 +189,10 @@ void ReadAddress(std::string_view given, std::string_view text) {
 /// What a name on the Hub is shown as is the same when it is read again, and no address lives for
 /// less than no time.
 void ReadHubAddress(std::string_view given, std::string_view text) {
-  const auto address = hub::ParseHubAddress(given);
+  const auto address = foreign::ParseHubAddress(given);
   if (address.ok()) {
     const std::string shown = address->repository.Root() + address->path;
-    const auto again = hub::ParseHubAddress(shown);
+    const auto again = foreign::ParseHubAddress(shown);
     const bool is_same =
         again.ok() && again->repository == address->repository && again->path == address->path;
     if (!is_same) Fail("shown again, it is another: " + shown, text);

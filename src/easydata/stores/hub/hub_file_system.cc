@@ -24,7 +24,7 @@ HubFileSystem::HubFileSystem(const http::HttpOptions& options,
                              std::shared_ptr<const HubIndex> index)
     : index_(std::move(index)), store_(std::make_shared<HubStore>(options, index_)) {}
 
-Result<HubTree> HubFileSystem::Ask(const Repository& repository) const {
+Result<HubTree> HubFileSystem::Ask(const HubRepository& repository) const {
   http::HttpRetries retries(store_->options().retries);
   for (;;) {
     store_->counters()->Request();
@@ -49,12 +49,13 @@ Result<HubTree> HubFileSystem::Ask(const Repository& repository) const {
   }
 }
 
-Result<std::shared_ptr<const HubTree>> HubFileSystem::TreeOf(const Repository& repository) const {
+Result<std::shared_ptr<const HubTree>> HubFileSystem::TreeOf(
+    const HubRepository& repository) const {
   const std::string root = repository.Root();
   ARROW_ASSIGN_OR_RAISE(const auto turn, TakeTurn(&mutex_));
   if (const auto known = trees_.find(root); known != trees_.end()) return known->second;
   ARROW_ASSIGN_OR_RAISE(HubTree asked, Ask(repository));
-  Repository pinned = repository;
+  HubRepository pinned = repository;
   pinned.revision = asked.commit;
   if (!pinned.is_pinned()) {
     return http::ServerError(EPROTO, "the Hub says that ", root, " is at the commit ", asked.commit,

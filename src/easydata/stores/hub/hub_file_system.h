@@ -5,7 +5,7 @@
 #include <string>
 
 #include "easydata/exec/work_gate.h"
-#include "easydata/stores/hub/hub_index.h"
+#include "easydata/stores/foreign/hub_index.h"
 #include "easydata/stores/hub/hub_store.h"
 #include "easydata/stores/keyed_file_system.h"
 
@@ -40,9 +40,9 @@ class HubFileSystem final : public stores::KeyedFileSystem {
   Result<stores::ObjectPage> ListSome(const RootAndKey& folder) const override;
 
   /// What lies in a repository now.
-  Result<std::shared_ptr<const HubTree>> TreeOf(const Repository& repository) const;
+  Result<std::shared_ptr<const HubTree>> TreeOf(const HubRepository& repository) const;
   /// The same, asked for; again where that may help.
-  Result<HubTree> Ask(const Repository& repository) const;
+  Result<HubTree> Ask(const HubRepository& repository) const;
 
   const std::shared_ptr<const HubIndex> index_;
   const std::shared_ptr<const HubStore> store_;

@@ -14,7 +14,7 @@
 
 #include "easydata/http/http_store.h"
 #include "easydata/http/scripted_server_for_tests.h"
-#include "easydata/stores/hub/hub_index.h"
+#include "easydata/stores/foreign/hub_index.h"
 
 namespace easydata::hub {
 
@@ -32,7 +32,8 @@ class IndexOfTest final : public HubIndex {
     ++accesses;
     return access;
   }
-  Result<HubTree> List(const Repository& repository, http::HttpResponse* refusal) const override {
+  Result<HubTree> List(const HubRepository& repository,
+                       http::HttpResponse* refusal) const override {
     ++lists;
     if (failures-- > 0) {
       *refusal = refused;
@@ -46,7 +47,7 @@ class IndexOfTest final : public HubIndex {
     const std::string commit = found == commits.end() ? repository.revision : found->second;
     return HubTree{commit, trees.at(commit)};
   }
-  Result<std::string> CachedFile(const Repository&, const std::string& path) const override {
+  Result<std::string> CachedFile(const HubRepository&, const std::string& path) const override {
     const auto found = cached.find(path);
     return found == cached.end() ? "" : found->second;
   }

@@ -189,7 +189,7 @@ Result<HubAccess> HubStore::Access() const {
 Result<std::string> HubStore::ResolveUrl(const std::string& uri) const {
   ARROW_ASSIGN_OR_RAISE(const HubAddress address, ParseHubAddress(uri));
   ARROW_ASSIGN_OR_RAISE(const HubAccess access, Access());
-  const Repository& repository = address.repository;
+  const HubRepository& repository = address.repository;
   const std::string& revision = repository.revision;
   return access.endpoint + "/" + repository.Path() + "/resolve/" +
          http::PercentEncode(revision.empty() ? "main" : revision, false) + "/" +

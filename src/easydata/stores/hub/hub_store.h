@@ -9,9 +9,16 @@
 
 #include "easydata/exec/work_gate.h"
 #include "easydata/http/http_store.h"
-#include "easydata/stores/hub/hub_index.h"
+#include "easydata/stores/foreign/hub_index.h"
 
 namespace easydata::hub {
+
+using foreign::HubAccess;
+using foreign::HubAddress;
+using foreign::HubIndex;
+using foreign::HubRepository;
+using foreign::HubTree;
+using foreign::ParseHubAddress;
 
 /// Files of the Hub at a commit, by their names "hf://datasets/org/name@commit/path".
 ///

@@ -5,15 +5,15 @@
 
 #include "easydata/base/status.h"
 
-namespace easydata::hub {
+namespace easydata::foreign {
 
 /// A repository of the Hugging Face Hub at one of its revisions.
-struct Repository {
+struct HubRepository {
   std::string kind;      // "datasets", "models" or "spaces"
   std::string id;        // "org/name"; old ones: "name"
   std::string revision;  // a branch, a tag or a commit; empty: the main branch
 
-  bool operator==(const Repository&) const = default;
+  bool operator==(const HubRepository&) const = default;
 
   /// Whether the revision is a commit, which stays what it is: 40 hexadecimal digits.
   bool is_pinned() const;
@@ -27,7 +27,7 @@ struct Repository {
 
 /// A repository, and the path of a file or folder in it, which may be empty.
 struct HubAddress {
-  Repository repository;
+  HubRepository repository;
   std::string path;
 };
 
@@ -36,4 +36,4 @@ struct HubAddress {
 /// refs/pr/NUMBER. Invalid where it names no repository.
 Result<HubAddress> ParseHubAddress(std::string_view uri);
 
-}  // namespace easydata::hub
+}  // namespace easydata::foreign

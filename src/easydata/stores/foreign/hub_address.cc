@@ -1,11 +1,11 @@
-#include "easydata/stores/hub/hub_address.h"
+#include "easydata/stores/foreign/hub_address.h"
 
 #include <algorithm>
 #include <cctype>
 
 #include "easydata/http/url.h"
 
-namespace easydata::hub {
+namespace easydata::foreign {
 namespace {
 
 constexpr std::string_view kScheme = "hf://";
@@ -32,22 +32,22 @@ bool IsNamePart(std::string_view part) {
 
 }  // namespace
 
-bool Repository::is_pinned() const {
+bool HubRepository::is_pinned() const {
   return revision.size() == kCommitDigits &&
          std::all_of(revision.begin(), revision.end(), [](unsigned char c) {
            return std::isdigit(c) != 0 || (c >= 'a' && c <= 'f');
          });
 }
 
-std::string Repository::Path() const { return kind == "models" ? id : kind + "/" + id; }
+std::string HubRepository::Path() const { return kind == "models" ? id : kind + "/" + id; }
 
-std::string Repository::Root() const {
+std::string HubRepository::Root() const {
   std::string root = std::string(kScheme) + Path();
   if (!revision.empty()) root += "@" + http::PercentEncode(revision, false);
   return root + "/";
 }
 
-std::string Repository::Shown() const { return revision.empty() ? id : id + "@" + revision; }
+std::string HubRepository::Shown() const { return revision.empty() ? id : id + "@" + revision; }
 
 Result<HubAddress> ParseHubAddress(std::string_view uri) {
   const auto wrong = [&](const char* why) {
@@ -58,7 +58,7 @@ Result<HubAddress> ParseHubAddress(std::string_view uri) {
   if (!uri.starts_with(kScheme)) return wrong("it is not one of the Hub");
   std::string_view rest = uri.substr(kScheme.size());
   HubAddress address;
-  Repository& repository = address.repository;
+  HubRepository& repository = address.repository;
   repository.kind = "models";
   const std::string_view first = rest.substr(0, rest.find('/'));
   if (IsKind(first)) {
@@ -93,4 +93,4 @@ Result<HubAddress> ParseHubAddress(std::string_view uri) {
   return address;
 }
 
-}  // namespace easydata::hub
+}  // namespace easydata::foreign

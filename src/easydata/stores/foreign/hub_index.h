@@ -6,9 +6,9 @@
 #include "easydata/base/status.h"
 #include "easydata/files/file_info.h"
 #include "easydata/http/http_client.h"
-#include "easydata/stores/hub/hub_address.h"
+#include "easydata/stores/foreign/hub_address.h"
 
-namespace easydata::hub {
+namespace easydata::foreign {
 
 /// Where the Hub is, and who asks.
 struct HubAccess {
@@ -40,11 +40,12 @@ class HubIndex {
   /// Finds the commit of a revision, and lists all files there. Offline: those that the cache has.
   /// `refusal` is the answer that failed, where one did: its status, and the headers that say when
   /// to come again.
-  virtual Result<HubTree> List(const Repository& repository, http::HttpResponse* refusal) const = 0;
+  virtual Result<HubTree> List(const HubRepository& repository,
+                               http::HttpResponse* refusal) const = 0;
 
   /// The path of the cache's copy of a file at a commit; empty where it has none.
-  virtual Result<std::string> CachedFile(const Repository& repository,
+  virtual Result<std::string> CachedFile(const HubRepository& repository,
                                          const std::string& path) const = 0;
 };
 
-}  // namespace easydata::hub
+}  // namespace easydata::foreign

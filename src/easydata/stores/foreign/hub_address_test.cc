@@ -1,11 +1,11 @@
-#include "easydata/stores/hub/hub_address.h"
+#include "easydata/stores/foreign/hub_address.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace easydata::hub {
+namespace easydata::foreign {
 namespace {
 
 using ::testing::HasSubstr;
@@ -14,7 +14,7 @@ constexpr const char* kCommit = "0123456789abcdef0123456789abcdef01234567";
 
 struct KnownForm {
   const char* uri;
-  Repository repository;
+  HubRepository repository;
   const char* path;
 };
 
@@ -90,7 +90,7 @@ TEST(HubAddressTest, RefusesWhatNamesNoRepository) {
 
 TEST(HubAddressTest, ACommitIsPinned) {
   const auto is_pinned = [](const std::string& revision) {
-    return Repository{"datasets", "o/n", revision}.is_pinned();
+    return HubRepository{"datasets", "o/n", revision}.is_pinned();
   };
   EXPECT_TRUE(is_pinned(kCommit));
   EXPECT_FALSE(is_pinned(""));
@@ -101,15 +101,15 @@ TEST(HubAddressTest, ACommitIsPinned) {
 }
 
 TEST(HubAddressTest, ShowsRepositories) {
-  const Repository data = {"datasets", "org/name", "refs/pr/1"};
+  const HubRepository data = {"datasets", "org/name", "refs/pr/1"};
   EXPECT_EQ(data.Path(), "datasets/org/name");
   EXPECT_EQ(data.Root(), "hf://datasets/org/name@refs%2Fpr%2F1/");
   EXPECT_EQ(data.Shown(), "org/name@refs/pr/1");
-  const Repository model = {"models", "org/name", ""};
+  const HubRepository model = {"models", "org/name", ""};
   EXPECT_EQ(model.Path(), "org/name");
   EXPECT_EQ(model.Root(), "hf://org/name/");
   EXPECT_EQ(model.Shown(), "org/name");
 }
 
 }  // namespace
-}  // namespace easydata::hub
+}  // namespace easydata::foreign
