@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -227,6 +228,26 @@ void BindFiles(nb::module_& m) {
             return out;
           },
           nb::arg("columns"), "The same files, with what Source.columns_of_files() found of them.")
+      .def(
+          "with_blocks",
+          [](const PyFileListing& self,
+             const std::vector<std::optional<std::vector<int64_t>>>& blocks) {
+            if (blocks.size() != self.files.size()) {
+              throw nb::value_error("it tells the blocks of other files than it lists");
+            }
+            PyFileListing out = self;
+            for (size_t i = 0; i < blocks.size(); ++i) {
+              if (!blocks[i].has_value()) continue;
+              const std::vector<int64_t>& starts = *blocks[i];
+              if (starts.empty() || starts[0] != 0 ||
+                  !std::is_sorted(starts.begin(), starts.end())) {
+                throw nb::value_error("it tells blocks of files that begin nowhere");
+              }
+              out.files[i].row_starts = std::make_shared<const std::vector<int64_t>>(starts);
+            }
+            return out;
+          },
+          nb::arg("blocks"), "The same files, with what Source.blocks_of_files() found of them.")
       .def("open", &OpenListed, nb::arg("index"), "Opens a file, which must be the listed one.")
       .def("__len__", [](const PyFileListing& self) { return self.files.size(); })
       .def("__getstate__", &PickleFiles)

@@ -21,6 +21,7 @@
 #include "bound_plan.h"
 #include "bound_stream.h"
 #include "easydata/exec/exception_status.h"
+#include "easydata/exec/parallel_for.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/grain_order_stage.h"
@@ -208,6 +209,29 @@ std::vector<std::pair<nb::bytes, int64_t>> ColumnsOfFiles(const PySource& self) 
     if (schema != nullptr) bytes = Unwrap(arrow::ipc::SerializeSchema(*schema));
     out.emplace_back(nb::bytes(bytes->data(), static_cast<size_t>(bytes->size())), 1);
   }
+  return out;
+}
+
+/// Of each file the rows before its blocks, and all; nothing of those that only reading tells.
+std::vector<std::optional<std::vector<int64_t>>> BlocksOfFiles(const PySource& self) {
+  // Files elsewhere are waited for, not worked on.
+  constexpr int kFilesAtOnce = 16;
+  const size_t num_files = self.source->shard_names().size();
+  std::vector<std::optional<std::vector<int64_t>>> out(num_files);
+  Status listed;
+  {
+    WithoutGil released(nb::find(self));
+    listed = exec::ParallelFor(num_files, kFilesAtOnce, [&](size_t i) -> Status {
+      auto blocks = self.source->ListBlocks(i);
+      // Who reads it tells what is wrong with it.
+      if (source::IsOfLostShard(blocks.status()) || blocks.status().IsInvalid())
+        return Status::OK();
+      ARROW_RETURN_NOT_OK(blocks.status());
+      if (!blocks->row_starts.empty()) out[i] = std::move(blocks->row_starts);
+      return Status::OK();
+    });
+  }
+  Check(listed);
   return out;
 }
 
@@ -409,6 +433,9 @@ void BindSource(nb::module_& m) {
       .def("columns_of_files", &ColumnsOfFiles,
            "The columns of files that state their own, for FileListing.with_columns(): all headers "
            "or footers are read.")
+      .def("blocks_of_files", &BlocksOfFiles,
+           "Of each file the rows before its blocks, and all, for FileListing.with_blocks(); None "
+           "where only reading tells. All footers are read.")
       .def(
           "known_rows",
           [](const PySource& self, size_t shard) {

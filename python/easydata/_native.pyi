@@ -208,6 +208,9 @@ class FileListing:
     def with_columns(self, columns: Sequence[tuple[bytes, int]]) -> FileListing:
         """The same files, with what Source.columns_of_files() found of them."""
 
+    def with_blocks(self, blocks: Sequence[Sequence[int] | None]) -> FileListing:
+        """The same files, with what Source.blocks_of_files() found of them."""
+
     def open(self, index: int) -> File:
         """Opens a file, which must be the listed one."""
 
@@ -303,6 +306,11 @@ class Source:
     def columns_of_files(self) -> list[tuple[bytes, int]]:
         """
         The columns of files that state their own, for FileListing.with_columns(): all headers or footers are read.
+        """
+
+    def blocks_of_files(self) -> list[list[int] | None]:
+        """
+        Of each file the rows before its blocks, and all, for FileListing.with_blocks(); None where only reading tells. All footers are read.
         """
 
     def known_rows(self, shard: int) -> int | None:

@@ -12,11 +12,18 @@ from typing import Any
 from easydata import _native
 from easydata.core.config import DatasetConfig, PipelineConfig, SourceStageConfig
 from easydata.core.config_class import is_set
-from easydata.sources.create import KnownFiles, columns_of_files, known_files, names_data
+from easydata.sources.create import (
+    KnownFiles,
+    blocks_of_files,
+    columns_of_files,
+    known_files,
+    names_data,
+)
 from easydata.sources.hub.splits import splits_of_json
 from easydata.tokenizers.hub_files import commits_of, pin
 
 _VERSION = 2
+_HUB = "hf://"
 
 
 def storage_options_of(dataset: DatasetConfig, stage: SourceStageConfig) -> dict[str, Any] | None:
@@ -54,7 +61,12 @@ def freeze_listings(config: PipelineConfig, text: str | None) -> tuple[dict[str,
         made[name] = {"files": json.loads(known.listing.to_json()), "columns": shown}
         if known.splits is not None:
             made[name]["splits"] = known.splits.to_json()
-        listings[name] = KnownFiles(known.listing.with_columns(columns), known.splits)
+        listing = known.listing.with_columns(columns)
+        if any(uri.startswith(_HUB) for uri in listing.uris):
+            # Each process that reads all footers would ask where all files are.
+            made[name]["blocks"] = blocks_of_files(dataset, known)
+            listing = listing.with_blocks(made[name]["blocks"])
+        listings[name] = KnownFiles(listing, known.splits)
     values: dict[str, Any] = {"version": _VERSION, "datasets": made}
     if tokenizers := commits_of(_tokenizers(config)):
         values["tokenizers"] = tokenizers
@@ -74,6 +86,8 @@ def _thawed(dataset: DatasetConfig, frozen: dict[str, Any]) -> KnownFiles:
     listing = _native.FileListing.from_json(
         json.dumps(found["files"]), names, dataset.storage_options
     ).with_columns([(base64.b64decode(schema), n) for schema, n in found["columns"]])
+    if found.get("blocks"):
+        listing = listing.with_blocks(found["blocks"])
     return KnownFiles(listing, splits)
 
 

@@ -218,10 +218,21 @@ def _unlimited(
 
 def columns_of_files(config: DatasetConfig, known: KnownFiles) -> list[tuple[bytes, int]]:
     """The columns of the files of a data set (FileListing.with_columns), each looked at once."""
+    source = _files_of(config, known)
+    return [] if source is None else source._source.columns_of_files()
+
+
+def blocks_of_files(config: DatasetConfig, known: KnownFiles) -> list[list[int] | None]:
+    """The blocks of the files of a data set (FileListing.with_blocks), each looked at once."""
+    source = _files_of(config, known)
+    return [] if source is None else source._source.blocks_of_files()
+
+
+def _files_of(config: DatasetConfig, known: KnownFiles) -> FileSource | None:
     source = _unlimited(config, known)
     if isinstance(source, HuggingFaceShardedSource):
-        source = source.files
-    return source._source.columns_of_files() if isinstance(source, FileSource) else []
+        return source.files
+    return source if isinstance(source, FileSource) else None
 
 
 def _refuse_file_options(config: DatasetConfig) -> None:

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "easydata/base/named_value.h"
 #include "easydata/base/status.h"
@@ -37,6 +38,9 @@ struct FileInfo {
   FileIdentity identity;
   /// How it is reached; null: without options.
   std::shared_ptr<const FileSystems> storage = {};
+  /// Its rows before each of its blocks, and all of them, where another process of the job found
+  /// them out; null: nobody did.
+  std::shared_ptr<const std::vector<int64_t>> row_starts = {};
   /// The largest window that frames of zstd in it may have, in bytes; 0: what zstd takes unasked.
   int64_t zstd_max_window = 0;
 

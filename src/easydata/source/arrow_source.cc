@@ -184,6 +184,7 @@ class ArrowSource : public FileSource {
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override {
     if (const auto known = rows_.Get(shard); known.has_value()) return known;
+    if (const auto told = ToldBlocks(shard); told.has_value()) return told->row_starts.back();
     ARROW_ASSIGN_OR_RAISE(const Blocks blocks, ListBlocks(shard));
     if (blocks.row_starts.empty()) return std::nullopt;  // a stream
     return rows_.Remember(shard, blocks.row_starts.back());
@@ -203,6 +204,7 @@ class ArrowSource : public FileSource {
   }
 
   Result<Blocks> ListBlocks(size_t shard) const override {
+    if (auto told = ToldBlocks(shard); told.has_value()) return *std::move(told);
     ARROW_ASSIGN_OR_RAISE(const auto opened, open_.Open(shard, true));
     ARROW_ASSIGN_OR_RAISE(auto file, ArrowFile::Open(files().files()[shard], opened));
     Blocks blocks;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,16 @@ class FileSource : public Source {
 
  protected:
   const FileList& files() const { return files_; }
+
+  /// The blocks of a file that another process found out (files::FileInfo::row_starts).
+  std::optional<Blocks> ToldBlocks(size_t shard) const {
+    const auto& told = files_.files()[shard].row_starts;
+    if (told == nullptr) return std::nullopt;
+    Blocks blocks;
+    blocks.count = static_cast<int64_t>(told->size()) - 1;
+    blocks.row_starts = *told;
+    return blocks;
+  }
 
  private:
   const FileList files_;

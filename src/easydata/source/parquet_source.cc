@@ -405,6 +405,7 @@ class ParquetSource : public FileSource {
 
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override {
     if (const auto known = rows_.Get(shard); known.has_value()) return known;
+    if (const auto told = ToldBlocks(shard); told.has_value()) return told->row_starts.back();
     ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
     return rows_.Remember(shard, file->metadata->num_rows());
   }
@@ -415,6 +416,7 @@ class ParquetSource : public FileSource {
   }
 
   Result<Blocks> ListBlocks(size_t shard) const override {
+    if (auto told = ToldBlocks(shard); told.has_value()) return *std::move(told);
     ARROW_ASSIGN_OR_RAISE(const auto file, open_.Open(shard, true));
     Blocks blocks;
     blocks.count = file->metadata->num_row_groups();

@@ -81,6 +81,18 @@ TEST(ParquetSourceTest, KnowsTheRowsOfAFileThatIsLost) {
   EXPECT_EQ(source->KnownRows(0).ValueOrDie(), 30);
 }
 
+TEST(ParquetSourceTest, TakesBlocksThatAnotherProcessFound) {
+  TestFolder folder;
+  auto files = Listed({WriteParquet(folder, "a.parquet", 30, 10)});
+  const auto found = MakeParquetSource(files).ValueOrDie()->ListBlocks(0).ValueOrDie();
+  files[0].row_starts = std::make_shared<const std::vector<int64_t>>(found.row_starts);
+  std::filesystem::remove(files[0].uri);
+  const auto told = MakeParquetSource(files).ValueOrDie();
+  EXPECT_EQ(told->KnownRows(0).ValueOrDie(), 30);
+  EXPECT_EQ(told->ListBlocks(0).ValueOrDie().count, 3);
+  EXPECT_EQ(told->ListBlocks(0).ValueOrDie().row_starts, found.row_starts);
+}
+
 TEST(ParquetSourceTest, StartsAtAnyRow) {
   TestFolder folder;
   const std::string a = WriteParquet(folder, "a.parquet", 30, 10);
