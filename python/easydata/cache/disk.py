@@ -254,9 +254,7 @@ class DiskCache(CacheLayer):
                     self._folder.set_aside(name, now)
                     self._tell("damaged", f"has a damaged entry, {name}, now in damaged/: {error}")
                 except NewerEntry as error:
-                    self._tell(
-                        "newer", f"has an entry, {name}, that a newer easydata wrote: {error}"
-                    )
+                    self._tell("newer", f"has an entry, {name}, of a newer easydata: {error}")
         except FileNotFoundError:
             pass  # another process has just removed it
         except (OSError, MemoryError) as error:

@@ -82,14 +82,14 @@ def read_head(file: BinaryIO, size: int, key: str) -> Head:
     if len(head) < _HEAD.size or head[:8] != _MAGIC:
         raise DamagedEntry("it does not begin as entries do")
     _, version, details_size, payload_size, payload_hash = _HEAD.unpack(head)
-    if version > VERSION:
-        raise NewerEntry(f"it is of version {version}")
-    if version != VERSION or _DETAILS_AT + details_size + payload_size != size:
+    if _DETAILS_AT + details_size + payload_size != size:
         raise DamagedEntry(f"it has {size} bytes, and not those that it says")
     hashed = file.read(_HASH.size)
     details = file.read(details_size)
     if hashed != _HASH.pack(_native.hash_bytes(head + details)):
         raise DamagedEntry("the hash of its head is another one")
+    if version != VERSION:  # these hashes stand here in every version
+        raise NewerEntry(f"it is of version {version}")
     try:
         found: dict[str, Any] = decode_value(details)
         made = Head(size=payload_size, hash=payload_hash, **found)

@@ -28,7 +28,7 @@ class CacheMetadata:
     """
 
     version: str = "1.0"
-    created_at: float = field(default_factory=ages.now)
+    created_at: float = field(default_factory=lambda: ages.now())
     source_hash: str = ""
     tokenizer_hash: str | None = None
     transform_hash: str | None = None
