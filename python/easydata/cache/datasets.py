@@ -83,7 +83,7 @@ class DatasetCache:
         if found is not None:
             try:
                 loaded = importlib.import_module("datasets").load_from_disk(str(found))
-            except (OSError, ValueError) as error:  # gone since, or of another version of datasets
+            except Exception as error:  # gone since, or of another version of datasets
                 self._tell("load", f"has a data set that cannot be loaded: {error!r}")
         self._counts["misses" if loaded is None else "hits"] += 1
         return loaded
@@ -100,7 +100,7 @@ class DatasetCache:
             made = self._folder.path / f"{name}-{secrets.token_hex(8)}"
             try:
                 self._folder.part("writing")
-                dataset.save_to_disk(str(made))
+                dataset.save_to_disk(str(made), num_shards=_shards(dataset))
                 files = {
                     str(each.relative_to(made)): (each.stat().st_size, _hash_of(each))
                     for each in sorted(made.rglob("*"))
@@ -216,6 +216,13 @@ def _check(dataset: Any) -> None:
         f"a DatasetCache keeps a Dataset or DatasetDict of `datasets`, not a "
         f"{type(dataset).__name__}: other values go into a DiskCache"
     )
+
+
+def _shards(dataset: Any) -> Any:
+    """One where there are no rows, for which save_to_disk() writes what cannot be loaded."""
+    if isinstance(dataset, dict):
+        return {name: _shards(each) for name, each in dataset.items()}
+    return None if len(dataset) else 1
 
 
 def _hash_of(path: Path) -> int:

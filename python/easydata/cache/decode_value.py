@@ -11,7 +11,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -107,19 +107,19 @@ class _Decoder:
         data = self._sized()
         if len(data) != math.prod(shape) * dtype.itemsize:
             raise ValueError("an array has other bytes than its shape takes")
-        made: np.ndarray[Any, Any] = np.empty(shape, dtype, "F" if by_columns else "C")
-        if data:
-            # As it lies in memory: the first index is the slowest, or the fastest.
-            flat = made.reshape(-1, order="F" if by_columns else "C")
-            flat[:] = np.frombuffer(data, dtype)
-        return made
+        order: Literal["C", "F"] = "F" if by_columns else "C"
+        if not data:
+            return np.empty(shape, dtype, order)
+        # Bytes of its own, all of them: the gaps of records, too.
+        flat: np.ndarray[Any, Any] = np.frombuffer(bytearray(data), dtype)
+        return flat.reshape(shape, order=order)
 
     def _scalar(self) -> Any:
         dtype = named_dtype(self.value())
         data = self._sized()
         if len(data) != dtype.itemsize:
             raise ValueError("a number has other bytes than its type takes")
-        made = np.frombuffer(data, dtype).copy() if data else np.zeros(1, dtype)
+        made = np.frombuffer(bytearray(data), dtype) if data else np.zeros(1, dtype)
         return made[0]
 
     def _arrow(self, tag: bytes) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from full_disk import make_read_only, small_disk
 from same_value import is_same
+from test_cache_values import VALUES
 
 from easydata import CacheMetadata, DiskCache, TreeCacheManager, _native
 
@@ -135,6 +136,19 @@ def test_the_format_is_as_its_page_says(tmp_path: Path) -> None:
     assert head_digest == _native.hash_bytes(data[:32] + data[40 : 40 + details_size])
     xxhash = pytest.importorskip("xxhash")
     assert digest == xxhash.xxh3_64_intdigest(b"T")
+
+
+def test_an_entry_of_the_first_release_is_read(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    cache.put("golden/1", None)
+    shutil.copyfile(Path(__file__).with_name("entry_version_1.data"), entry_file(tmp_path))
+    found = cache.get("golden/1")
+    assert found is not None
+    assert len(found[0]) > 30
+    wrong = [name for name, each in found[0].items() if not is_same(each, VALUES[name])]
+    assert wrong == []
+    extra = {1: (2, "\ud800")}
+    assert found[1] == CacheMetadata(created_at=1.5, num_examples=len(found[0]), extra=extra)
 
 
 def test_entries_stay_readable_when_the_codec_changes(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def test_options_are_checked_when_a_cache_is_made(tmp_path: Path) -> None:
         MemoryCache(-1)
     with pytest.raises(ValueError, match="memory_size is -1: give 0"):
         TreeCacheManager(tmp_path, memory_size=-1)
-    with pytest.raises(TypeError, match="max_size is 1.5: give a number of values"):
+    with pytest.raises(TypeError, match=r"max_size is 1\.5: give a number of values"):
         MemoryCache(1.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a cache's folder must be on this machine"):
         DiskCache("s3://bucket/cache")

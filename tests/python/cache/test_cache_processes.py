@@ -1,5 +1,6 @@
 """Several processes and threads with one folder, some of which die."""
 
+import contextlib
 import errno
 import json
 import os
@@ -43,10 +44,8 @@ def start() -> Iterator[Start]:
 
     yield begin
     for process in started:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.communicate()
 
 

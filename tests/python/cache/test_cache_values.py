@@ -137,7 +137,7 @@ class UnknownExtension(pa.ExtensionType):  # type: ignore[misc]
         ({"x": np.array([1, None])}, r"^value\['x'\] is an array of Python objects: give"),
         (np.ma.masked_array([1], [True]), "^value is a MaskedArray"),
         (np.longdouble(1), "^value is of the type (longdouble|float128)"),
-        (np.array(["a"], np.dtypes.StringDType()), "^value is of"),
+        (np.array(["a"], np.dtypes.StringDType()), "^value is an array of Python objects"),
         (pa.scalar(1), "^value is an Int64Scalar"),
         (
             pa.ExtensionArray.from_storage(UnknownExtension(), pa.array([1], pa.int8())),
