@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from easydata.cache.ages import Expiry
+from easydata.cache.byte_limit import ByteLimit, checked_limit
 from easydata.cache.compression import checked_codec
 from easydata.cache.decode_value import decode_value
 from easydata.cache.encode_value import encode_value
@@ -33,7 +35,7 @@ __all__ = ["DiskCache"]
 _Read = TypeVar("_Read")
 # Entries whose bytes were compared with their hash, and did not change since.
 _VERIFIED = 4096
-_COUNTED = ("expired", "damaged", "failed_reads", "failed_writes")
+_COUNTED = ("expired", "damaged", "evicted", "failed_reads", "failed_writes")
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class DiskCache(CacheLayer):
         cache_dir: str | os.PathLike[str],
         compression: str = "none",
         expiry_seconds: float | None = None,
+        *,
+        max_bytes: int | None = None,
     ) -> None:
         """Makes the folder.
 
@@ -78,6 +82,8 @@ class DiskCache(CacheLayer):
             compression: `"none"`, `"gzip"`, `"lz4"` or `"zstd"`.
             expiry_seconds: Entries that were not used for longer are forgotten; 0: nothing is ever
                 found; None: they are kept.
+            max_bytes: Of all entries' files together: the ones unused for longest go; None: there
+                is no limit. Each process that writes may go beyond it by a sixteenth.
 
         Raises:
             ValueError: An option that cannot be.
@@ -86,6 +92,7 @@ class DiskCache(CacheLayer):
         self._expiry = Expiry(expiry_seconds, "expiry_seconds")
         self.cache_dir = cache_path(cache_dir)
         self._folder = EntryFolder(self.cache_dir)
+        self._limit = ByteLimit(self._folder, checked_limit(max_bytes))
         self._counts: Counter[str] = Counter()
         self._said = SaidOnce()
         # Files that should not be there: what is newer could not be written, or they not removed.
@@ -97,7 +104,8 @@ class DiskCache(CacheLayer):
             self._tell("made", f"cannot be made, and keeps nothing: {error}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self.cache_dir), self.compression, self.expiry_seconds)
+        make = functools.partial(type(self), max_bytes=self.max_bytes)
+        return make, (str(self.cache_dir), self.compression, self.expiry_seconds)
 
     @property
     def expiry_seconds(self) -> float | None:
@@ -105,11 +113,16 @@ class DiskCache(CacheLayer):
         return self._expiry.seconds
 
     @property
+    def max_bytes(self) -> int | None:
+        """What all entries' files together may have."""
+        return self._limit.max_bytes
+
+    @property
     def stats(self) -> dict[str, Any]:
         """What this object has found so far.
 
         `cache_dir`, `compression`, `hits`, `misses`, `hit_rate`, `expired` and `damaged` (of the
-        misses), `failed_reads`, `failed_writes`.
+        misses), `evicted` (by this process, for `max_bytes`), `failed_reads`, `failed_writes`.
         """
         counts = self._counts
         asked = counts["hits"] + counts["misses"]
@@ -203,8 +216,12 @@ class DiskCache(CacheLayer):
     def store(self, key: str, payload: bytes, metadata: bytes) -> Seen | None:
         """Writes an entry; None where that failed."""
         name = entry_name(checked_key(key))
+        parts = entry_bytes(key, metadata, payload, self.compression)
+        size = sum(map(len, parts))
         try:
-            return self._folder.write(name, entry_bytes(key, metadata, payload, self.compression))
+            if self.max_bytes is not None and size > self.max_bytes:
+                raise OSError(f"{size} bytes are more than max_bytes={self.max_bytes}")
+            written = self._folder.write(name, parts)
         except OSError as error:
             self._counts["failed_writes"] += 1
             self._tell("written", f"cannot be written, and does not keep what is computed: {error}")
@@ -213,6 +230,8 @@ class DiskCache(CacheLayer):
             except OSError:
                 self._outdate(name)
             return None
+        self._counts["evicted"] += self._limit.wrote(size)
+        return written
 
     def use(self, key: str, now: Seen) -> None:
         """Says that an entry is used."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -38,6 +39,8 @@ class TreeCacheManager(CacheLayer):
         memory_size: int = 100,
         disk_expiry: float | None = 86400,
         compression: str = "none",
+        *,
+        max_bytes: int | None = None,
     ) -> None:
         """Makes both layers.
 
@@ -47,6 +50,7 @@ class TreeCacheManager(CacheLayer):
             disk_expiry: Entries that were not used for so many seconds are forgotten, in memory
                 too; 0: nothing is ever found; None: they are kept.
             compression: `"none"`, `"gzip"`, `"lz4"` or `"zstd"`; memory holds values uncompressed.
+            max_bytes: Of all files together, as `DiskCache` takes it.
 
         Raises:
             ValueError: An option that cannot be.
@@ -54,14 +58,15 @@ class TreeCacheManager(CacheLayer):
         # Here, for what is said of them.
         ages.Expiry(disk_expiry, "disk_expiry")
         checked_size(memory_size, "memory_size")
-        self._disk = DiskCache(cache_dir, compression, disk_expiry)
+        self._disk = DiskCache(cache_dir, compression, disk_expiry, max_bytes=max_bytes)
         self._memory = MemoryCache(memory_size, disk_expiry)
         self._said = SaidOnce()
         self.cache_dir = self._disk.cache_dir
 
     def __reduce__(self) -> tuple[Any, ...]:
         options = self._memory.max_size, self._disk.expiry_seconds, self._disk.compression
-        return type(self), (str(self.cache_dir), *options)
+        make = functools.partial(type(self), max_bytes=self._disk.max_bytes)
+        return make, (str(self.cache_dir), *options)
 
     @property
     def stats(self) -> dict[str, Any]:

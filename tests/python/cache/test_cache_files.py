@@ -2,6 +2,7 @@
 
 import logging
 import os
+import pickle
 import shutil
 import struct
 import time
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from easydata.cache import ages
 from full_disk import make_read_only, small_disk
 from same_value import is_same
 from test_cache_values import VALUES
@@ -274,6 +276,42 @@ def test_a_disk_that_cannot_be_written_is_read(
     assert text.count("cannot be locked") == 1
     assert text.count("cannot be emptied") == 1
     assert text.count("cannot be made") == 1
+
+
+def test_the_bytes_of_all_entries_are_limited(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "easydata_entries"
+    others = DiskCache(tmp_path)
+    for number in range(10):
+        others.put(f"old {number}", os.urandom(10_000))
+    (folder / "theirs.bin").write_bytes(bytes(1 << 20))
+    ahead = 0.0
+    real = ages.now
+    monkeypatch.setattr(ages, "now", lambda: real() + ahead)
+    cache = TreeCacheManager(tmp_path, max_bytes=50_000)
+    cache.put("used", os.urandom(9_000))
+    for number in range(30):
+        assert cache.get("used") is not None
+        ahead += 100.0  # uses are written down once in a minute
+        cache.put(f"new {number}", os.urandom(4_000))
+        assert sum(each.stat().st_size for each in folder.glob("*.data")) <= 50_000
+        assert cache.contains(f"new {number}")
+    assert [others.contains(f"old {number}") for number in range(10)] == [False] * 10
+    assert cache.get("used") is not None
+    assert not cache.contains("new 0")
+    assert cache.stats["disk"]["evicted"] > 20
+    assert (folder / "theirs.bin").exists()
+
+    cache.put("used", os.urandom(60_000))
+    assert others.get("used") is None
+    assert "bytes are more than max_bytes=50000" in caplog.text
+    assert pickle.loads(pickle.dumps(cache))._disk.max_bytes == 50_000
+    assert pickle.loads(pickle.dumps(DiskCache(tmp_path, max_bytes=9))).max_bytes == 9
+    with pytest.raises(ValueError, match="max_bytes is 0: give 1 or more"):
+        DiskCache(tmp_path, max_bytes=0)
+    with pytest.raises(TypeError, match="max_bytes is '1GB': give a number of bytes"):
+        TreeCacheManager(tmp_path, max_bytes="1GB")  # type: ignore[arg-type]
 
 
 def test_values_are_refused_before_anything_is_written(tmp_path: Path) -> None:

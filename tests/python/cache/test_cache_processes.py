@@ -16,6 +16,7 @@ from typing import Any
 import cache_worker
 import pytest
 from easydata.cache import single_flight
+from easydata.cache.said_once import SaidOnce
 from programs import environment, run_python
 
 from easydata import MemoryCache, TreeCacheManager
@@ -154,6 +155,23 @@ def test_each_key_is_computed_once_among_threads(
     assert single_flight._seats == {}
     said = [each for each in caplog.records if "cannot be locked" in each.getMessage()]
     assert len(said) == (0 if has_locks else 1)
+
+
+def test_who_waited_for_a_lock_has_the_file_that_others_will_ask_for(tmp_path: Path) -> None:
+    path, said = tmp_path / "lock", SaidOnce()
+    first = single_flight._locked(path, said)
+    got: list[int | None] = []
+    waiting = threading.Thread(target=lambda: got.append(single_flight._locked(path, said)))
+    waiting.start()
+    time.sleep(0.05)
+    assert got == []
+    single_flight._release(path, single_flight._Seat(descriptor=first))
+    waiting.join()
+    (second,) = got
+    assert second is not None
+    assert os.path.samestat(os.stat(path), os.fstat(second))
+    single_flight._release(path, single_flight._Seat(descriptor=second))
+    assert not path.exists()
 
 
 def test_the_next_one_computes_when_one_fails(tmp_path: Path) -> None:
