@@ -143,6 +143,12 @@ class UnknownExtension(pa.ExtensionType):  # type: ignore[misc]
             pa.ExtensionArray.from_storage(UnknownExtension(), pa.array([1], pa.int8())),
             "extension type 'tests.unknown'",
         ),
+        (
+            pa.Array.from_buffers(
+                pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]
+            ),
+            "^value cannot be written as an Arrow stream: .*UTF8",
+        ),
         (_deep(300), "is the 201th container within another"),
         (_loop(), "is the 201th container within another, or the value holds itself"),
     ],
