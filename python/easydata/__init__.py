@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from easydata.execution.context import PipelineContext, ResumeState
     from easydata.execution.one_call import pretokenize, tokenize_and_save
     from easydata.execution.prefetch import PrefetchIterator
+    from easydata.execution.push.hub_push import push_to_hub
     from easydata.execution.sharding import ShardingSpec, preshard_batch
     from easydata.execution.stage import BaseStage
     from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
@@ -251,6 +252,7 @@ else:
             "pack_pre_tokenized": "easydata.sources.packed",
             "preshard_batch": "easydata.execution.sharding",
             "pretokenize": "easydata.execution.one_call",
+            "push_to_hub": "easydata.execution.push.hub_push",
             "save_dataset": "easydata.execution.writers",
             "save_iterator": "easydata.execution.writers",
             "tokenize_and_save": "easydata.execution.one_call",
@@ -390,6 +392,7 @@ __all__ = [
     "pack_pre_tokenized",
     "preshard_batch",
     "pretokenize",
+    "push_to_hub",
     "save_dataset",
     "save_iterator",
     "sources",

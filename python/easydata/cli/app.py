@@ -13,6 +13,7 @@ from easydata.cli.bench import bench_tokenizer as run_bench
 from easydata.cli.inspect_masks import inspect_masks
 from easydata.cli.inspect_rows import inspect_rows
 from easydata.cli.jobs import convert, pack, tokenize
+from easydata.cli.push import push as push_output
 from easydata.cli.report import InterruptedJobError, Report
 from easydata.cli.stats import stats
 from easydata.cli.verify import verify as verify_files
@@ -161,6 +162,10 @@ _command(
             "compression",
             "max_shard_size",
             "overwrite",
+            "push_to_hub",
+            "hub_repo_id",
+            "hub_private",
+            "hub_token",
             "num_threads",
         ),
         in_all=("column_types",),
@@ -241,6 +246,27 @@ def verify(
     """Read files whole and compare them with what is known of them; exit 1 if one is damaged."""
     intact = verify_files(data, tokenizer, vocab_size, Report(as_json=as_json))
     return DONE if intact else FAILED
+
+
+@app.command()
+def push(
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="A finished output, or a folder of several.")
+    ],
+    repo_id: Annotated[str, typer.Argument(metavar="ORG/NAME", help="The dataset repository.")],
+    private: Annotated[
+        bool, typer.Option("--private", help="Make the repository a private one.")
+    ] = False,
+    token: Annotated[
+        str | None, typer.Option("--token", help="A token that may write; else HF_TOKEN's.")
+    ] = None,
+    config_name: Annotated[
+        str | None, typer.Option("--config-name", help='Its config; else "default".')
+    ] = None,
+    as_json: _JSON = False,
+) -> None:
+    """Push a finished output to a dataset repository of the Hub; run again, it goes on."""
+    push_output(folder, repo_id, private, token, config_name, Report(as_json=as_json))
 
 
 class _BenchGroup(typer.core.TyperGroup):

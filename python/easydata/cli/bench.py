@@ -49,7 +49,7 @@ def bench_files(
         for _ in range(rounds):
             elapsed, tokens = _ours(sample, engine, seq_length)
             seconds["easydata"].append(elapsed)
-            peer = _theirs(texts, tokenizer)
+            peer = _theirs(texts, engine)
             if peer is not None:
                 seconds["tokenizers"].append(peer)
     _say(texts, size, tokens, seconds, engine, report)
@@ -197,14 +197,13 @@ def _ours(sample: str, engine: Any, seq_length: int) -> tuple[float, int]:
     return time.perf_counter() - begin, tokens
 
 
-def _theirs(texts: Sequence[str], tokenizer: str) -> float | None:
+def _theirs(texts: Sequence[str], engine: Tokenizer) -> float | None:
     """Seconds that the `tokenizers` library takes to encode the texts; None: not installed."""
     try:
         import tokenizers
     except ImportError:
         return None
-    path = Path(tokenizer)
-    live = tokenizers.Tokenizer.from_file(str(path / "tokenizer.json" if path.is_dir() else path))
+    live = tokenizers.Tokenizer.from_str(engine.json.decode())
     begin = time.perf_counter()
     for start in range(0, len(texts), _PEER_BATCH):
         live.encode_batch_fast(list(texts[start : start + _PEER_BATCH]))

@@ -93,6 +93,8 @@ def _tell(
             report.line(f"  {nulls_text(stats.nulls)}")
         for path in stats.output_paths:
             report.line(f"  {path}")
+        if stats.hub_url:
+            report.line(f"  {stats.hub_url}")
         result["datasets"][name] = {
             "rows": stats.num_examples,
             "shards": stats.num_shards,
@@ -104,6 +106,7 @@ def _tell(
             "dropped_at": stats.dropped_at,
             "mix_end": stats.mix_end,
             "nulls": stats.nulls,
+            "hub_url": stats.hub_url,
         }
     for name, fields in unread.items():
         report.line(f"{name}: no token is made of {', '.join(fields)}")

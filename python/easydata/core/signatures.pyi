@@ -140,6 +140,10 @@ class DatasetWriterSignature(TakesOptions):
         columns: Sequence[str] | Mapping[str, str] | None = None,
         storage_options: Mapping[str, Any] | None = None,
         progress: Callable[[dict[str, int]], object] | None = None,
+        push_to_hub: bool = False,
+        hub_repo_id: str | None = None,
+        hub_private: bool = False,
+        hub_token: str | None = None,
     ) -> None:
         """Checks what is given, and keeps it.
 
@@ -159,6 +163,10 @@ class DatasetWriterSignature(TakesOptions):
             columns: Columns to write, in this order, or {name: type} with types such as "int32", "string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python dicts) are those of the first 1,000 rows.
             storage_options: Who writes to an object store, and how patiently; None: the credentials that the platform has. See docs/guide/stores.md.
             progress: Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, up to ten times a second.
+            push_to_hub: Push the output to a dataset repository of the Hub, too. What could keep it from there is checked before anything is written; see docs/guide/hub.md.
+            hub_repo_id: Repository for push_to_hub: "org/name".
+            hub_private: Make the repository a private one; one that is there already must be.
+            hub_token: A token that may write there; None: HF_TOKEN, or the one that `hf auth login` keeps.
         """
 
 class EmbeddingPreprocessTransformSignature(TakesOptions):
@@ -523,3 +531,7 @@ class SaveOptions(TypedDict, total=False):
     columns: Sequence[str] | Mapping[str, str] | None
     storage_options: Mapping[str, Any] | None
     progress: Callable[[dict[str, int]], object] | None
+    push_to_hub: bool
+    hub_repo_id: str | None
+    hub_private: bool
+    hub_token: str | None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from easydata.execution.one_call import pretokenize, tokenize_and_save
     from easydata.execution.prefetch import PrefetchIterator
+    from easydata.execution.push.hub_push import push_to_hub
     from easydata.execution.sharding import ShardingSpec, preshard_batch
     from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
     from easydata.execution.states import merge_states
@@ -76,6 +77,7 @@ else:
             "parse_size": "easydata.execution.writers",
             "preshard_batch": "easydata.execution.sharding",
             "pretokenize": "easydata.execution.one_call",
+            "push_to_hub": "easydata.execution.push.hub_push",
             "save_dataset": "easydata.execution.writers",
             "save_iterator": "easydata.execution.writers",
             "tokenize_and_save": "easydata.execution.one_call",
@@ -116,6 +118,7 @@ __all__ = [
     "parse_size",
     "preshard_batch",
     "pretokenize",
+    "push_to_hub",
     "save_dataset",
     "save_iterator",
     "tokenize_and_save",

@@ -116,7 +116,8 @@ class Pipeline(Generic[_Built_co]):
             listing: What freeze() of another process returned; None: the files are listed here.
 
         Returns:
-            The listing as JSON: names, sizes and identities, and no credentials.
+            The listing as JSON: names, sizes and identities, the commits of tokenizers that the
+            config names on the Hub, and no credentials.
 
         Raises:
             FileNotFoundError: When data_files match nothing.

@@ -6,7 +6,7 @@ import base64
 import dataclasses
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from easydata import _native
@@ -14,6 +14,7 @@ from easydata.core.config import DatasetConfig, PipelineConfig, SourceStageConfi
 from easydata.core.config_class import is_set
 from easydata.sources.create import KnownFiles, columns_of_files, known_files, names_data
 from easydata.sources.hub.splits import splits_of_json
+from easydata.tokenizers.hub_files import commits_of, pin
 
 _VERSION = 2
 
@@ -40,7 +41,8 @@ def freeze_listings(config: PipelineConfig, text: str | None) -> tuple[dict[str,
         if names_data(dataset.data_files)
     }
     if text is not None:
-        frozen = _read(text)
+        frozen, tokenizers = _read(text)
+        pin(tokenizers)
         return {name: _thawed(dataset, frozen) for name, dataset in reached.items()}, text
     listings: dict[str, KnownFiles] = {}
     commits: dict[str, str] = {}
@@ -53,7 +55,10 @@ def freeze_listings(config: PipelineConfig, text: str | None) -> tuple[dict[str,
         if known.splits is not None:
             made[name]["splits"] = known.splits.to_json()
         listings[name] = KnownFiles(known.listing.with_columns(columns), known.splits)
-    return listings, json.dumps({"version": _VERSION, "datasets": made})
+    values: dict[str, Any] = {"version": _VERSION, "datasets": made}
+    if tokenizers := commits_of(_tokenizers(config)):
+        values["tokenizers"] = tokenizers
+    return listings, json.dumps(values)
 
 
 def _thawed(dataset: DatasetConfig, frozen: dict[str, Any]) -> KnownFiles:
@@ -90,7 +95,16 @@ def _is_tokenized(dataset: DatasetConfig, config: PipelineConfig) -> bool:
     return any((dataset.tokenizer, config.default_tokenizer, stage and stage.default_tokenizer))
 
 
-def _read(text: str) -> dict[str, Any]:
+def _tokenizers(config: PipelineConfig) -> Iterator[Any]:
+    """What the config names tokenizers by."""
+    named = [dataset.tokenizer for dataset in config.datasets]
+    stage = getattr(config.tokenize, "default_tokenizer", None)
+    for each in (*named, config.default_tokenizer, stage):
+        yield getattr(each, "name_or_path", each)
+
+
+def _read(text: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """What freeze() listed of each dataset, and the commits of tokenizers of the Hub."""
     try:
         values = json.loads(text)
         version, datasets = values["version"], values["datasets"]
@@ -102,7 +116,7 @@ def _read(text: str) -> dict[str, Any]:
         isinstance(each, dict) and {"files", "columns"} <= set(each) for each in datasets.values()
     ):
         raise ValueError("listing: it is no text that freeze() made")
-    return datasets
+    return datasets, values.get("tokenizers", {})
 
 
 def share_listing(pipeline: Any, is_first: bool, broadcast: Callable[[str | None], str]) -> None:

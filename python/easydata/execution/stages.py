@@ -1,5 +1,6 @@
 """The stages that a pipeline has methods for."""
 
+import contextlib
 import dataclasses
 import logging
 import os
@@ -25,14 +26,16 @@ from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import storage_options_of
 from easydata.execution.idle_options import judge_options
 from easydata.execution.mixture import Mixture, Sources
+from easydata.execution.output_paths import path_in
 from easydata.execution.progress import Progress
+from easydata.execution.push.hub_push import HubPush
+from easydata.execution.push.outputs import DEFAULT_CONFIG
 from easydata.execution.stage import BaseStage
 from easydata.execution.writers import (
     DatasetWriter,
     WriteJob,
     WriteStats,
     create_writer,
-    path_in,
 )
 from easydata.sources.create import dataset_rows, formatted, rows_path_of, transform_of
 from easydata.sources.known_fields import absent_fields, require_fields
@@ -397,7 +400,8 @@ class SaveStage(BaseStage):
         """Writes each source, and gives the sources on as they are.
 
         Of several sources, those that an earlier run of the same job had finished are kept, unless
-        it had finished them all.
+        it had finished them all. With `push_to_hub` all are pushed at the end, also those that were
+        kept.
         """
         config = without_secrets(plain(context.config, for_engine=True))
         writers = {name: self._writer(name, len(data), context) for name in data}
@@ -412,19 +416,36 @@ class SaveStage(BaseStage):
         for job in jobs.values():
             for other in jobs.values():
                 job.check_inputs(other.stream)
+        push = self._checked_push(jobs)
         finished = [name for name, job in jobs.items() if job.is_finished]
         kept = finished if len(finished) < len(jobs) else []
+        if push is not None:
+            kept = kept or [name for name in finished if jobs[name].keeps_finished]
         for name, job in jobs.items():
             try:
                 rows = _rows_known(data[name])
-                stats = self._write(name, job, context, rows, keep=name in kept)
+                with job.told_of_pushing() if push is not None else contextlib.nullcontext():
+                    stats = self._write(name, job, context, rows, keep=name in kept)
             except KeyboardInterrupt as interrupt:
                 done = sum(stats.num_shards for stats in context.written.values())
                 job.say_what_is_kept(interrupt, done)
                 raise
             context.written[name] = stats
             context.record_metric("save", name, stats)
+        if push is not None:
+            url = push.push({_config_name(name, jobs): job.output() for name, job in jobs.items()})
+            for name in jobs:
+                context.written[name].hub_url = url
         return data
+
+    def _checked_push(self, jobs: Mapping[str, WriteJob]) -> HubPush | None:
+        """The push that is asked for, when all of it can be done."""
+        config = self._config
+        if not config.push_to_hub:
+            return None
+        push = HubPush(config.hub_repo_id, private=config.hub_private, token=config.hub_token)
+        push.check({_config_name(name, jobs): job.plan for name, job in jobs.items()})
+        return push
 
     def _give_steps(
         self, source: ShardedDataSource[Any], writer: DatasetWriter, context: PipelineContext
@@ -492,6 +513,11 @@ class SaveStage(BaseStage):
             options["num_shards"] = dataset.num_shards or config.num_shards
             options["shard_column"] = dataset.shard_column or config.shard_column
         return create_writer(path, columns=config.columns, **options)
+
+
+def _config_name(name: str, datasets: Mapping[str, Any]) -> str:
+    """What the Hub calls one of the datasets that are saved."""
+    return DEFAULT_CONFIG if len(datasets) == 1 else name
 
 
 def _rows_known(source: ShardedDataSource[Any]) -> int | None:

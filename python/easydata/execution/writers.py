@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -12,6 +13,10 @@ from easydata import _native
 from easydata.core.signatures import DatasetWriterSignature
 from easydata.core.sizes import parse_size
 from easydata.core.takes_options import takes_options_of
+from easydata.execution.output_paths import path_in
+from easydata.execution.push.fitness import Plan
+from easydata.execution.push.hub_push import HubPush
+from easydata.execution.push.outputs import DEFAULT_CONFIG, Output
 from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
 from easydata.sources.sharded_source import ShardedDataSource, say_if_examples
 from easydata.tokenizers.engine import known_tokenizers
@@ -33,6 +38,9 @@ __all__ = [
 ]
 
 _log = logging.getLogger("easydata")
+
+# What the names of shards begin with.
+DEFAULT_PREFIX = "shard-"
 
 _Path = str | os.PathLike[str]
 _Columns = Sequence[str] | Mapping[str, str]
@@ -58,6 +66,7 @@ class WriteStats:
             taken, the passes completed, the rows of one pass and those of it that were not taken
             (None: not known without reading them); else None.
         nulls: Numbers that JSON does not have (NaN, the infinities), written as null, by column.
+        hub_url: The repository of the Hub that they were pushed to; None where they were not.
     """
 
     num_examples: int = 0
@@ -70,6 +79,7 @@ class WriteStats:
     kept_shards: int = 0
     mix_end: dict[str, Any] | None = None
     nulls: dict[str, int] = field(default_factory=dict)
+    hub_url: str | None = None
 
 
 class DatasetWriter(
@@ -96,6 +106,12 @@ class DatasetWriter(
         "credentials that the platform has. See docs/guide/stores.md.",
         "progress": 'Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, '
         "up to ten times a second.",
+        "push_to_hub": "Push the output to a dataset repository of the Hub, too. What could keep "
+        "it from there is checked before anything is written; see docs/guide/hub.md.",
+        "hub_repo_id": 'Repository for push_to_hub: "org/name".',
+        "hub_private": "Make the repository a private one; one that is there already must be.",
+        "hub_token": "A token that may write there; None: HF_TOKEN, or the one that "
+        "`hf auth login` keeps.",
     },
 ):
     """Writes a source into a folder of shards, and `.metadata.json` when all of it is there.
@@ -114,9 +130,19 @@ class DatasetWriter(
         columns: Sequence[str] | Mapping[str, str] | None = None,
         storage_options: Mapping[str, Any] | None = None,
         progress: Callable[[dict[str, int]], object] | None = None,
+        push_to_hub: bool = False,
+        hub_repo_id: str | None = None,
+        hub_private: bool = False,
+        hub_token: str | None = None,
         *,
         options: dict[str, Any],
     ) -> None:
+        if not push_to_hub and (hub_repo_id is not None or hub_private or hub_token is not None):
+            raise ValueError("hub_repo_id, hub_private, hub_token: set push_to_hub=True, too")
+        # A repository that cannot be meant is told of here.
+        self._push = (
+            HubPush(hub_repo_id, private=hub_private, token=hub_token) if push_to_hub else None
+        )
         self._output_path = _native.user_path(os.fspath(output_path))
         self._storage_options = storage_options
         self._given = {**options, "max_shard_size": parse_size(options["max_shard_size"])}
@@ -185,7 +211,14 @@ class DatasetWriter(
             template_date,
             **{**self._given, "format": self.format},
         )
-        return WriteJob(job, stream, self._output_path, self._progress, self._storage_options)
+        made = WriteJob(job, stream, self._output_path, self._progress, self._storage_options)
+        named = self._given["shard_prefix"]
+        prefix = f"{named}_" if named else DEFAULT_PREFIX
+        made.push = self._push
+        made.plan = Plan(self.format, prefix)
+        # In memory, other rows look like the same job.
+        made.keeps_finished = resumable and not in_memory and not self._given["overwrite"]
+        return made
 
 
 class WriteJob:
@@ -204,6 +237,9 @@ class WriteJob:
         self.path = path
         self.progress = progress
         self._storage_options = storage_options
+        self.push: HubPush | None = None
+        self.plan = Plan("")
+        self.keeps_finished = False
 
     @property
     def is_finished(self) -> bool:
@@ -241,9 +277,31 @@ class WriteJob:
         )
 
     def run_alone(self) -> WriteStats:
-        """The same, of a job that is all there is to do."""
+        """The same, of a job that is all there is to do, and the push that it asks for."""
+        if self.push is None:
+            return self._run_alone()
+        self.push.check({DEFAULT_CONFIG: self.plan})
+        with self.told_of_pushing():
+            stats = self._run_alone(keep_finished=self.keeps_finished and self.is_finished)
+        stats.hub_url = self.push.push({DEFAULT_CONFIG: self.output()})
+        return stats
+
+    def output(self) -> Output:
+        """What was written."""
+        return Output(self.path, self._storage_options)
+
+    @contextlib.contextmanager
+    def told_of_pushing(self) -> Iterator[None]:
+        """Adds to the error of an output that is there how that is pushed."""
         try:
-            return self.run()
+            yield
+        except FileExistsError as error:
+            error.add_note(f"`easydata push {self.path} ORG/NAME` pushes what is there")
+            raise
+
+    def _run_alone(self, *, keep_finished: bool = False) -> WriteStats:
+        try:
+            return self.run(keep_finished=keep_finished)
         except KeyboardInterrupt as interrupt:
             self.say_what_is_kept(interrupt)
             raise
@@ -368,13 +426,6 @@ def save_iterator(
     )
     writer = create_writer(output_path, format, max_shard_size, None, compression, **options)
     return writer._job_of(stream, False, isinstance(iterator, Sequence)).run_alone()
-
-
-def path_in(folder: str, *names: str) -> str:
-    """The path of names in a folder, which may be a prefix of an object store."""
-    return (
-        "/".join([folder.rstrip("/"), *names]) if "://" in folder else os.path.join(folder, *names)
-    )
 
 
 def as_source(source: Any) -> ShardedDataSource[Any]:

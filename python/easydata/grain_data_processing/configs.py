@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -47,8 +47,8 @@ class _TextDataConfig(DataConfig):
         data_column: The column of texts.
         max_steps_per_epoch: Batches of an epoch, at most: it is cut after its first
             `max_steps_per_epoch * global_batch_size` documents, the same ones in every epoch.
-        tokenizer_path: A folder or a file that easydata.Tokenizer takes.
-        hf_access_token: Who asks the Hub for a data set.
+        tokenizer_path: A folder, a file or a name on the Hub, as easydata.Tokenizer takes them.
+        hf_access_token: Who asks the Hub for a data set and a tokenizer.
         hf_cache_dir: Where what comes from the Hub is kept.
         add_bos: Put the tokenizer's BOS before every document.
         add_eos: Put the tokenizer's EOS behind every document.
@@ -66,7 +66,7 @@ class _TextDataConfig(DataConfig):
     data_column: str = "text"
     max_steps_per_epoch: int | None = None
     tokenizer_path: str = "gpt2"
-    hf_access_token: str | None = None
+    hf_access_token: str | None = field(default=None, repr=False)
     hf_cache_dir: str | Path | None = None
     add_bos: bool = False
     add_eos: bool = False

@@ -26,6 +26,7 @@ from easydata.grain_data_processing.record_datasets import (
     pad_dataset,
 )
 from easydata.sources.sharded_source import PlannedSource
+from easydata.tokenizers.hub_files import NamedTokenizer
 from easydata.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -82,8 +83,8 @@ def preprocess_dataset(
         max_target_length: Tokens of a row.
         shuffle: Shuffle the host's documents, in another order in every epoch.
         data_shuffle_seed: Seed of the order.
-        tokenizer_path: What easydata.Tokenizer is made of; where there is no such path, the name of
-            a tokenizer that transformers finds on this machine or on the Hub.
+        tokenizer_path: What easydata.Tokenizer is made of: a folder, a file, an object, or a name
+            on the Hub.
         hf_access_token: Who asks the Hub for a tokenizer.
         add_bos: Put the tokenizer's BOS before every text.
         add_eos: Put the tokenizer's EOS behind every text.
@@ -95,8 +96,8 @@ def preprocess_dataset(
         drop_remainder: Unless packing, False fills the data set up with empty documents to a
             multiple of the global batch size; their rows are masked.
         num_epochs: Passes over the documents; None: for ever.
-        tokenizer_cache_dir: Where tokenizers from the Hub are kept; None: where transformers keeps
-            them.
+        tokenizer_cache_dir: Where tokenizers from the Hub are kept; None: in huggingface_hub's
+            cache.
         max_steps_per_epoch: An epoch has the first `max_steps_per_epoch * global_batch_size`
             documents only, the same ones in each.
         eod_token_id: The end-of-document token; None: the tokenizer's EOS.
@@ -113,8 +114,8 @@ def preprocess_dataset(
     Raises:
         ValueError: When the batch size is no multiple of the hosts, an end-of-document token is
             needed and not known, or `tokenize` is set without a tokenizer.
-        OSError: When there is no tokenizer of that path or name.
-        ModuleNotFoundError: When it is a name, and transformers is not installed.
+        OSError: When there is no tokenizer of that path or name, or it may not be read.
+        ImportError: When it is a name, and huggingface_hub is not installed.
     """
     if global_batch_size % dataloading_host_count != 0:
         raise ValueError(
@@ -306,23 +307,8 @@ def _column_op(stream: _native.Stream, op: str, **options: object) -> _native.St
 def _load_tokenizer(
     path: Any, token: str | None, cache_dir: str | os.PathLike[str] | None
 ) -> Tokenizer:
-    """The tokenizer of a path, or of an object; of a name where there is no such path."""
-    if not isinstance(path, (str, os.PathLike)) or os.path.exists(path):
-        return Tokenizer(path)
-    try:
-        # lazy: it takes seconds, and few need it
-        from transformers import AutoTokenizer
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"tokenizer_path: there is no file or folder {path!r}, and to look for a tokenizer of "
-            'that name takes transformers; pip install "easydata[hf]"',
-            name=error.name,
-        ) from error
-    return Tokenizer(
-        AutoTokenizer.from_pretrained(
-            path, token=token, cache_dir=cache_dir, trust_remote_code=False
-        )
-    )
+    """The tokenizer of a path, a name on the Hub, or an object."""
+    return Tokenizer(NamedTokenizer(path, token, cache_dir) if isinstance(path, str) else path)
 
 
 def _special(tokenizer: Tokenizer | None, role: str, is_wanted: bool) -> int | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from easydata import _native
+from easydata.tokenizers.hub_files import NamedTokenizer, hub_files, path_of
 from easydata.tokenizers.template_engine import TemplateEngine, engine_of
 
 Messages = Sequence[Mapping[str, Any]]
@@ -411,19 +412,16 @@ def renderer_of(tokenizer: Any, chat_template: str | os.PathLike[str] | None = N
     """The renderer of a tokenizer's own template, or of one that is given.
 
     Args:
-        tokenizer: a folder or tokenizer.json path, an `easydata.Tokenizer`, or an object with
-            `apply_chat_template` (transformers).
+        tokenizer: a folder, a tokenizer.json path, a name on the Hub, an `easydata.Tokenizer`, or
+            an object with `apply_chat_template` (transformers).
         chat_template: a template in place of the tokenizer's: its text, or the path of its file.
     """
     if chat_template is not None:
         return ChatTemplate({"default": read_template(chat_template)}, _special_tokens(tokenizer))
     if isinstance(tokenizer, str | Path):
-        path = Path(tokenizer)
-        if not path.exists():
-            raise FileNotFoundError(
-                f"there is no tokenizer folder at {str(tokenizer)!r}; "
-                "Hub names come with a later version of EasyData"
-            )
+        path = path_of(tokenizer)
+        if path is None:
+            path = hub_files(NamedTokenizer(str(tokenizer))).folder
         return ChatTemplate.of_folder(path)
     own = getattr(tokenizer, "_chat_renderer", None)
     if own is not None:

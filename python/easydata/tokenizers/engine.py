@@ -25,6 +25,8 @@ def make_encoder(made_of: TokenizerSource) -> tuple[_native.TextEncoder, str | N
     """The engine for a file, and why it is not the native one."""
     encoder, why = _engine_of(made_of)
     path = made_of.name if os.path.exists(made_of.name) else None
+    if made_of.commit is not None:
+        path = f"{made_of.repository}@{made_of.commit}"
     _known[encoder.fingerprint] = (path, encoder.id_limit)
     return encoder, why
 
@@ -32,7 +34,8 @@ def make_encoder(made_of: TokenizerSource) -> tuple[_native.TextEncoder, str | N
 def known_tokenizers() -> dict[str, tuple[str | None, int]]:
     """What metadata says of the tokenizers that this process has made, by fingerprint.
 
-    Of each the folder or file that it came from, if it did, and one more than its largest id.
+    Of each the folder, file, or name on the Hub with the commit, that it came from, if it did, and
+    one more than its largest id.
     """
     return dict(_known)
 

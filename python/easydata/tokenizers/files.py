@@ -1,4 +1,4 @@
-"""Where tokenizers come from: folders, files, live objects; and what two views make of a folder."""
+"""Where tokenizers come from: folders, files, names, live objects; two views of a folder."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import logging
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from easydata import _native
+from easydata.tokenizers.hub_errors import not_there
+from easydata.tokenizers.hub_files import NamedTokenizer, hub_files, path_of
+from easydata.tokenizers.older_files import auto_tokenizer, converted, older_files
 
 View = Literal["json", "transformers"]
 Side = Literal["left", "right"]
@@ -41,7 +43,7 @@ _STEPS = (
     "padding",
 )
 
-_noticed: set[str] = set()
+_noticed: set[tuple[str, str]] = set()
 
 
 @dataclass
@@ -57,6 +59,8 @@ class TokenizerSource:
         padding_side: where rows are filled up.
         truncation_side: which end of a text a `max_length` cuts off.
         split_special_tokens: whether text that spells special tokens is text like any other.
+        repository: the repository on the Hub that its files are of; None for others.
+        commit: which state of that.
     """
 
     name: str
@@ -67,25 +71,66 @@ class TokenizerSource:
     padding_side: Side = "right"
     truncation_side: Side = "right"
     split_special_tokens: bool = False
+    repository: str | None = None
+    commit: str | None = None
 
 
 def read_source(source: Any, view: View) -> TokenizerSource:
-    """Reads a folder, the path of a tokenizer.json, or a live tokenizer.
+    """Reads a folder, the path of a tokenizer.json, a name on the Hub, or a live tokenizer.
 
     Raises:
-        FileNotFoundError: `source` is a path that does not exist.
+        FileNotFoundError: `source` is a path that does not exist, or a name of nothing.
+        PermissionError: it is a name on the Hub that not everybody may read.
+        ConnectionError: it is a name on the Hub, which cannot be reached.
         ValueError: a file holds no JSON object, or transformers cannot load the folder.
         TypeError: `source` is something else.
-        ImportError: `view="transformers"` of a path without the transformers library.
+        ImportError: what it takes is not installed: transformers for `view="transformers"` and
+            for folders without a tokenizer.json, huggingface_hub for names.
     """
-    if not isinstance(source, (str, os.PathLike)):
+    if not isinstance(source, (str, os.PathLike, NamedTokenizer)):
         return _of_live(source, view)
-    named = Path(_native.user_path(os.fspath(source)))
+    named = source if isinstance(source, NamedTokenizer) else NamedTokenizer(str(source))
+    path = path_of(source.name if isinstance(source, NamedTokenizer) else source)
+    return _of_hub(named, view) if path is None else _of_path(named.name, path, view)
+
+
+def _of_hub(named: NamedTokenizer, view: View) -> TokenizerSource:
+    files = hub_files(named, older=view == "transformers")
+    if view == "json" and not (files.folder / _FILE_NAME).is_file():
+        files = hub_files(named, older=True)
+    if not (files.folder / _FILE_NAME).is_file() and not older_files(files.folder):
+        held = files.listed
+        if held is None:
+            held = tuple(file.name for file in files.folder.iterdir())
+        raise FileNotFoundError(
+            f"tokenizer {named.name}: {files.repository} "
+            f"{'has' if files.listed is not None else 'has, as far as the cache knows,'} no "
+            f"{_FILE_NAME}, nor files that one is made of; it holds: {_some_of(held)}"
+        )
+    made = _of_path(named.name, files.folder, view)
+    made.repository, made.commit = files.repository, files.commit
+    _log.info("tokenizer %s is %s@%s", made.name, files.repository, files.commit)
+    if files.listed is None and not (files.folder / _CONFIG_NAME).is_file():
+        _notice(
+            made.name,
+            "the Hub is not asked for %s, since HF_HUB_OFFLINE is set, and its cache has no %s of "
+            "it: special tokens and chat template are those of its other files, if any",
+            made.name,
+            _CONFIG_NAME,
+        )
+    return made
+
+
+def _of_path(name: str, path: Path, view: View) -> TokenizerSource:
     if view == "transformers":
-        return _through_transformers(str(source), named)
-    path = _find_file(named)
-    made = TokenizerSource(str(source), path.read_bytes())
-    _read_folder(made, path.parent)
+        return _through_transformers(name, path)
+    if path.is_dir() and not (path / _FILE_NAME).is_file() and older_files(path):
+        made = _of_live(converted(name, path), "transformers")
+        made.name = name
+        return made
+    file = _find_file(path)
+    made = TokenizerSource(name, file.read_bytes())
+    _read_folder(made, file.parent)
     return made
 
 
@@ -157,28 +202,11 @@ def _through_transformers(name: str, path: Path) -> TokenizerSource:
                 f'{path}: view="transformers" needs a folder whose file is called {_FILE_NAME}, '
                 "since AutoTokenizer reads folders"
             )
-    try:
-        from transformers import AutoTokenizer
-    except ImportError:
-        raise ImportError(
-            f'{name}: view="transformers" needs the transformers library: '
-            "pip install 'easydata[hf]'"
-        ) from None
-    try:
-        # A folder may name code of its own (auto_map): unless it is told not to, transformers asks
-        # on stdin whether to run it.
-        live = AutoTokenizer.from_pretrained(
-            str(folder), local_files_only=True, trust_remote_code=False
-        )
-    except (KeyboardInterrupt, SystemExit, MemoryError):
-        raise
-    except BaseException as error:  # whatever it meets in these files, and Rust panics
-        raise ValueError(f"{name}: transformers cannot load this folder: {error}") from error
-    if not callable(getattr(getattr(live, "backend_tokenizer", None), "to_str", None)):
-        raise ValueError(
-            f"{name}: transformers makes a {type(live).__name__} of this folder, which no "
-            'tokenizer.json describes; use view="json"'
-        )
+    live = auto_tokenizer(
+        name,
+        folder,
+        "view=\"transformers\" needs the transformers library: pip install 'easydata[hf]'",
+    )
     made = _of_live(live, "transformers")
     made.name = name
     file = folder / _FILE_NAME
@@ -199,9 +227,9 @@ def _through_transformers(name: str, path: Path) -> TokenizerSource:
 
 
 def _notice(name: str, message: str, *arguments: str) -> None:
-    """Logs a warning, once for each tokenizer."""
-    if name not in _noticed:
-        _noticed.add(name)
+    """Logs a warning, once for each tokenizer and kind."""
+    if (name, message) not in _noticed:
+        _noticed.add((name, message))
         _log.warning(message, *arguments)
 
 
@@ -323,18 +351,16 @@ def _find_file(path: Path) -> Path:
         file = path / _FILE_NAME
         if file.is_file():
             return file
-        present = ", ".join(sorted(entry.name for entry in path.iterdir())[:10]) or "nothing"
+        held = _some_of(entry.name for entry in path.iterdir())
         raise FileNotFoundError(
             f"tokenizer folder {path} holds no {_FILE_NAME}; save the tokenizer there with "
-            f"save_pretrained(); it holds: {present}"
+            f"save_pretrained(); it holds: {held}"
         )
-    parent = path.parent
-    names = [str(entry) for entry in parent.iterdir()] if parent.is_dir() else []
-    hint = _native.did_you_mean(str(path), names)
-    raise FileNotFoundError(
-        f"tokenizer {path} does not exist (names on the Hub come with a later issue: download it "
-        f"and give the folder){hint}"
-    )
+    raise not_there(str(path))
+
+
+def _some_of(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)[:10]) or "nothing"
 
 
 def _read_object(path: Path) -> dict[str, Any]:

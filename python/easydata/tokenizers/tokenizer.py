@@ -47,10 +47,11 @@ class Tokenizer:
 
     Args:
         source: A folder that holds a tokenizer.json (its tokenizer_config.json gives special
-            tokens, chat template and sides), the path of a tokenizer.json file, a live
+            tokens, chat template and sides), the path of a tokenizer.json file, a name on the Hub
+            (`org/name` or `org/name@revision`, where there is no such path), a live
             `tokenizers.Tokenizer` or fast `transformers` tokenizer (what its backend serializes to
             is what runs, and later changes of it do not reach this object), or another
-            `Tokenizer`.
+            `Tokenizer`. Of files from before tokenizer.json transformers makes one.
         view: "json" runs the file as it is. "transformers" runs what `AutoTokenizer` of the
             installed transformers makes of the folder, which may be another tokenizer: a warning
             says so. A live object is what it is in either view.
@@ -60,11 +61,13 @@ class Tokenizer:
             they are.
 
     Raises:
-        FileNotFoundError: `source` is a path that does not exist.
+        FileNotFoundError: `source` is a path that does not exist, or a name of nothing.
+        PermissionError: It is a name on the Hub that is gated or private.
+        ConnectionError: It is a name on the Hub, which cannot be reached.
         ValueError: The file is not a tokenizer that the `tokenizers` library would load, or
             transformers cannot load the folder.
-        ImportError: The file needs the `tokenizers` library, or the view transformers, which is
-            not installed.
+        ImportError: The file needs the `tokenizers` library, the view transformers, or a name
+            huggingface_hub, which is not installed.
     """
 
     def __init__(
@@ -127,6 +130,11 @@ class Tokenizer:
     def name(self) -> str:
         """What it was made from, as it was given; of a live object its name or class."""
         return self._made_of.name
+
+    @property
+    def commit(self) -> str | None:
+        """The commit of the repository on the Hub that its files are of; None for other files."""
+        return self._made_of.commit
 
     @property
     def padding_side(self) -> Side:
@@ -443,11 +451,14 @@ class Tokenizer:
         """What runs, for people to read.
 
         Returns:
-            The view taken; the engine, and why it is not the native one; under "steps" what each
-            step of the file is and which engine runs it; sizes, special tokens, fingerprint.
+            The view taken; the commit of files from the Hub; the engine, and why it is not the
+            native one; under "steps" what each step of the file is and which engine runs it; sizes,
+            special tokens, fingerprint.
         """
         made_of = self._made_of
         described: dict[str, Any] = {"name": self.name, "view": self.view, "engine": self.engine}
+        if self.commit is not None:
+            described["commit"] = self.commit
         if self._why_not_native is not None:
             described["why_not_native"] = self._why_not_native
         described["steps"] = self._steps()

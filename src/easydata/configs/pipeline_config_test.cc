@@ -119,6 +119,31 @@ TEST(PipelineConfig, OutputsGoToStoresAndFolders) {
   }
 }
 
+TEST(PipelineConfig, APushNamesARepositoryAndAFormatThatItsReadersKnow) {
+  const auto problems = [](const std::string& save) {
+    return PipelineProblems(R"({"datasets": [{"data_files": "x"}], "save": {)" + save + "}}");
+  };
+  const std::string push = R"("push_to_hub": true, "hub_repo_id": )";
+  EXPECT_THAT(problems(R"("push_to_hub": true)"),
+              ElementsAre("save.hub_repo_id must name the repository, such as \"org/name\", where "
+                          "push_to_hub is set"));
+  for (const char* name : {"org/name", "a/b-c_d.e", "A1/2b"}) {
+    EXPECT_THAT(problems(push + "\"" + name + "\""), ElementsAre()) << name;
+  }
+  for (const char* name : {"", "name", "org/", "/name", "a/b/c", "org/a b", "org/-a", "org/a..b",
+                           "org/a--b", "org/a.git", "https://huggingface.co/datasets/a/b"}) {
+    EXPECT_THAT(problems(push + "\"" + name + "\""),
+                ElementsAre(std::string("save.hub_repo_id must be \"org/name\", as the Hub has it, "
+                                        "not \"") +
+                            name + "\""));
+  }
+  EXPECT_THAT(problems(R"("format": "array_record", )" + push + R"("org/name")"),
+              ElementsAre("save.format must be \"parquet\", \"arrow\" or \"jsonl\" where "
+                          "push_to_hub is set: `datasets` does not read ArrayRecord"));
+  EXPECT_THAT(problems(R"("format": "array_record", "hub_repo_id": "not looked at")"),
+              ElementsAre());
+}
+
 TEST(PipelineConfig, TokenizerOptionsAreChecked) {
   EXPECT_THAT(
       PipelineProblems(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace easydata::configs {
 namespace {
@@ -43,6 +44,41 @@ void CheckGrainMix(const MixStageConfig& mix, const std::string& path, config::P
     problems->push_back(
         {config::Problem::Kind::kValue, config::JoinPath(path, "weights") + "[\"" + name + "\"]",
          "must be above 0 where order is \"grain\"; leave the dataset out instead"});
+  }
+}
+
+/// Whether a text is "org/name", as repositories of the Hub are called.
+bool IsRepository(const std::string& text) {
+  const size_t slash = text.find('/');
+  auto is_name = [](std::string_view name) {
+    return !name.empty() && name.size() <= 96 && name.front() != '-' && name.front() != '.' &&
+           name.back() != '-' && name.back() != '.' && name.find("--") == std::string_view::npos &&
+           name.find("..") == std::string_view::npos && std::ranges::all_of(name, [](char letter) {
+             return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                    (letter >= '0' && letter <= '9') || letter == '-' || letter == '_' ||
+                    letter == '.';
+           });
+  };
+  return slash != std::string::npos && is_name(std::string_view(text).substr(0, slash)) &&
+         is_name(std::string_view(text).substr(slash + 1)) && !text.ends_with(".git");
+}
+
+/// Adds a problem for what keeps an output from the Hub, before anything is written.
+void CheckPush(const SaveStageConfig& save, const std::string& path, config::Problems* problems) {
+  const std::string at = config::JoinPath(path, "hub_repo_id");
+  if (!save.hub_repo_id) {
+    problems->push_back({config::Problem::Kind::kValue, at,
+                         "must name the repository, such as \"org/name\", where push_to_hub is "
+                         "set"});
+  } else if (!IsRepository(*save.hub_repo_id)) {
+    problems->push_back({config::Problem::Kind::kValue, at,
+                         "must be \"org/name\", as the Hub has it, not " +
+                             config::Shown(config::Json(*save.hub_repo_id))});
+  }
+  if (save.options.format == "array_record") {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "format"),
+                         "must be \"parquet\", \"arrow\" or \"jsonl\" where push_to_hub is set: "
+                         "`datasets` does not read ArrayRecord"});
   }
 }
 
@@ -241,14 +277,19 @@ config::FieldList SaveStageConfig::Fields() {
                .SupersededBy("max_shard_rows")
                .AtLeast(1)
                .Differs("the same size, as people write it"),
-           config::Field{"push_to_hub", &C::push_to_hub, "Upload the output to the Hub."}
-               .OnlyDefault("the Hub comes with a later version"),
-           config::Field{"hub_repo_id", &C::hub_repo_id, "Repository for push_to_hub."}
+           config::Field{"push_to_hub", &C::push_to_hub,
+                         "Push the output to a dataset repository of the Hub, too "
+                         "(docs/guide/hub.md)."},
+           config::Field{"hub_repo_id", &C::hub_repo_id,
+                         "Repository for push_to_hub: \"org/name\"."}
                .SupersededBy("push_to_hub", {false}),
            config::Field{"hub_private", &C::hub_private,
-                         "Make the repository of push_to_hub a private one."}
+                         "Make the repository of push_to_hub a private one; one that is there "
+                         "already must be private."}
                .SupersededBy("push_to_hub", {false}),
-           config::Field{"hub_token", &C::hub_token, "Token for push_to_hub."}
+           config::Field{"hub_token", &C::hub_token,
+                         "Token for push_to_hub, one that may write; unset: HF_TOKEN, or the one "
+                         "that `hf auth login` keeps."}
                .SupersededBy("push_to_hub", {false})
                .Secret(),
            config::Field{
@@ -365,6 +406,7 @@ void SaveStageConfig::Check(const std::string& path, config::Problems* problems)
   }
   CheckCodec(options.format, options.compression, config::JoinPath(path, "compression"), problems);
   options.Check(path, problems);
+  if (push_to_hub) CheckPush(*this, path, problems);
 }
 
 }  // namespace easydata::configs

@@ -31,9 +31,9 @@ std::optional<int64_t> ParseHttpDate(std::string_view text) {
                             day(static_cast<unsigned>(number(5, 2)))};
   if (!date.ok()) return std::nullopt;
   const auto time = hours(number(17, 2)) + minutes(number(20, 2)) + seconds(number(23, 2));
-  // Not beyond what clocks of nanoseconds can count.
-  const auto nearest = std::clamp(sys_days(date), sys_days(year(1700) / January / 1),
-                                  sys_days(year(2200) / December / 31));
+  // Not beyond what clocks of nanoseconds can count, and what they count between any two.
+  const auto nearest = std::clamp(sys_days(date), sys_days(year(1900) / January / 1),
+                                  sys_days(year(2100) / December / 31));
   return duration_cast<seconds>(nearest.time_since_epoch() + time).count();
 }
 

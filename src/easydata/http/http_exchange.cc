@@ -125,26 +125,28 @@ std::string Described(const HttpResponse& response) {
 }
 
 /// The error of an answer that is final, or of attempts that are used up.
-Status FinalError(const std::string& what, const HttpResponse& response,
-                  const HttpRetries& retries) {
+Status FinalError(const std::string& what, const HttpResponse& response, const HttpRetries& retries,
+                  const std::string& advice_of_store) {
   const std::string outcome = ": " + Described(response) + ", after " + retries.ToString();
-  const auto error = [&](int number, const std::string& advice) {
-    return ServerError(number, what, outcome, advice);
+  const auto error = [&](int number, const std::string& cure) {
+    return ServerError(number, what, outcome, cure);
   };
   if (response.failure == HttpFailure::kUntrusted) {
     return error(EPROTO,
                  "; the server's certificate is not trusted here (storage_options: ca_file)");
   }
+  const auto advice = [&](const char* at_any_server) {
+    return "; " + (advice_of_store.empty() ? at_any_server : advice_of_store);
+  };
   switch (response.status) {
     case 404:
     case 410:
-      return error(ENOENT, "; see that the address is right, or take it out");
+      return error(ENOENT, advice("see that the address is right, or take it out"));
     case 401:
     case 403:
     case 407:
-      return error(EACCES,
-                   "; the server wants credentials, or does not let these do it "
-                   "(storage_options)");
+      return error(EACCES, advice("the server wants credentials, or does not let these do it "
+                                  "(storage_options)"));
     default:
       if (!IsTransient(response)) return error(EIO, "; the server does not give it");
       if (MayBeMistyped(response)) {
@@ -242,7 +244,9 @@ Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
       return response;
     }
     if (outcome == HttpCall::Outcome::kOtherwise) continue;
-    if (outcome == HttpCall::Outcome::kFinal) return FinalError(call->What(), response, retries);
+    if (outcome == HttpCall::Outcome::kFinal) {
+      return FinalError(call->What(), response, retries, store.AdviceOn(sent, response));
+    }
     if (call->HasProgress()) {
       may_reauthorize = true;
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
@@ -252,7 +256,9 @@ Result<HttpResponse> Exchange(const HttpStore& store, HttpCall* call) {
     const auto wait = retries.Next(response);
     if (!wait.has_value()) {
       const std::string wrong = call->WrongAnswer();
-      if (wrong.empty()) return FinalError(call->What(), response, retries);
+      if (wrong.empty()) {
+        return FinalError(call->What(), response, retries, store.AdviceOn(sent, response));
+      }
       return ServerError(EIO, call->What(), ": the server answers with ", wrong, ", after ",
                          retries.ToString(), "; it cannot be read from there");
     }

@@ -136,7 +136,7 @@ class RangeCall final : public HttpCall {
     if (response.status == 404 && !tag_.empty()) {
       // Google says so of a generation that another one has taken the place of.
       const auto now = StatHttpObject(store_, file_.uri);
-      if (now.ok() && now->identity.tag != tag_) {
+      if (now.ok() && !now->identity.tag.empty() && now->identity.tag != tag_) {
         return files::FileChangedError(file_, "tag " + now->identity.tag);
       }
     }

@@ -12,6 +12,8 @@ Result<std::string> HttpStore::UrlOfListed(const files::FileInfo& file) const {
   return UrlOf(file.uri);
 }
 
+std::string HttpStore::AdviceOn(const HttpRequest&, const HttpResponse&) const { return ""; }
+
 void HttpStore::RequireTag(const std::string& tag, HttpRequest* request) const {
   request->headers.push_back("If-Match: " + tag);
 }

@@ -48,6 +48,10 @@ class HttpStore {
   /// it now: credentials anew, another region.
   virtual Result<bool> Reauthorize(const HttpRequest& request, const HttpResponse& response) const;
 
+  /// What to do about an answer that refuses a request for good (401, 403, 404); "": what is to be
+  /// done at any server.
+  virtual std::string AdviceOn(const HttpRequest& sent, const HttpResponse& response) const;
+
   const HttpOptions& options() const { return options_; }
   files::IoCounters* counters() const { return counters_.get(); }
   const std::shared_ptr<files::IoCounters>& shared_counters() const { return counters_; }

@@ -55,7 +55,7 @@ std::optional<std::chrono::system_clock::time_point> ParseIsoTime(std::string_vi
   // Beyond what the clock can count: never, and long ago (some write no time as that of the year
   // 1).
   if (date.year() > year(2200)) return system_clock::time_point::max();
-  if (date.year() < year(1700)) return sys_days(year(1700) / January / 1);
+  if (date.year() < year(1900)) return sys_days(year(1900) / January / 1);
   return sys_days(date) + time - *offset;
 }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 #include <unordered_set>
+#include <utility>
 
 namespace easydata::source {
 
@@ -21,9 +24,39 @@ Result<FileList> FileList::Make(std::vector<files::FileInfo> files) {
 
 namespace {
 
+constexpr std::string_view kHub = "hf://";
+constexpr size_t kCommitDigits = 40;
+
+/// Where the commit begins in the name of a file on the Hub, behind "@"; npos: it has none.
+size_t FindCommit(const std::string& uri) {
+  if (!uri.starts_with(kHub)) return std::string::npos;
+  const size_t at = uri.find('@');
+  if (at == std::string::npos || uri.find('/', at) != at + 1 + kCommitDigits) {
+    return std::string::npos;
+  }
+  return at + 1;
+}
+
+/// Whether a file is known by what is in it: a copy elsewhere is the same.
+bool IsKnownByContent(const files::FileInfo& file) {
+  if (file.identity.kind != files::IdentityKind::kTime) return true;
+  return FindCommit(file.uri) != std::string::npos && !file.identity.tag.empty();
+}
+
+/// The commits at which files on the Hub are read: "hf://datasets/org/name@commit".
+std::set<std::string> RevisionsOf(const std::vector<std::string>& uris) {
+  std::set<std::string> revisions;
+  for (const std::string& uri : uris) {
+    const size_t commit = FindCommit(uri);
+    if (commit != std::string::npos) revisions.insert(uri.substr(0, commit + kCommitDigits));
+  }
+  return revisions;
+}
+
 /// The files' names below the folder that all of them lie in.
-std::vector<std::string> NamesBelowFolder(const std::vector<std::string>& uris) {
+std::vector<std::string> NamesBelowFolder(std::vector<std::string> uris) {
   if (uris.empty()) return uris;
+  for (std::string& uri : uris) uri = FileList::WithoutCommit(uri);
   std::string folder = uris.front().substr(0, uris.front().rfind('/') + 1);
   for (const std::string& uri : uris) {
     while (!uri.starts_with(folder)) {
@@ -38,13 +71,18 @@ std::vector<std::string> NamesBelowFolder(const std::vector<std::string>& uris) 
 
 }  // namespace
 
+std::string FileList::WithoutCommit(const std::string& uri) {
+  const size_t commit = FindCommit(uri);
+  if (commit == std::string::npos) return uri;
+  return uri.substr(0, commit - 1) + uri.substr(commit + kCommitDigits);
+}
+
 nlohmann::json FileList::Describe(const std::string& kind) const {
   // Files that are known by content or size are the same wherever a copy of them lies.
-  const bool anywhere = std::all_of(files_.begin(), files_.end(), [](const files::FileInfo& file) {
-    return file.identity.kind != files::IdentityKind::kTime;
-  });
+  const bool anywhere = std::all_of(files_.begin(), files_.end(), IsKnownByContent);
   nlohmann::json out = {{"kind", kind}, {"files", uris_}};
   if (anywhere) out["names"] = NamesBelowFolder(uris_);
+  if (const auto revisions = RevisionsOf(uris_); !revisions.empty()) out["revisions"] = revisions;
   nlohmann::json& sizes = out["bytes"] = nlohmann::json::array();
   for (const files::FileInfo& file : files_) {
     sizes.push_back(file.size);

@@ -22,8 +22,12 @@ class FileList {
   /// {"kind", "files", "bytes"} and, by the files' identity, "mtimes" with a server's "tags", or
   /// "hashes": as the files were when they were listed. Those that are known by content or size
   /// have "names" as well, below the folder that all of them lie in: a state goes on with a copy of
-  /// them elsewhere.
+  /// them elsewhere. So do files on the Hub, whose tags are hashes of their content: with the same
+  /// ones at another commit, and with "revisions" for errors.
   nlohmann::json Describe(const std::string& kind) const;
+
+  /// The name of a file without the commit that one on the Hub has in it.
+  static std::string WithoutCommit(const std::string& uri);
 
  private:
   FileList(std::vector<std::string> uris, std::vector<files::FileInfo> files)

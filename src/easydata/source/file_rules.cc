@@ -67,16 +67,42 @@ std::string DescribeChangedFiles(const ComparedNode& source, const std::string& 
          "identity=\"size\" to go on)";
 }
 
+/// The commits on the Hub at which the state's files are, if they are others now: " (name ...)".
+std::string ShowSavedRevisions(const ComparedNode& source) {
+  const nlohmann::json* const saved = source.Saved("revisions");
+  if (saved == nullptr || !saved->is_array() || source.IsSame("revisions")) return "";
+  std::string text;
+  for (const nlohmann::json& revision : *saved) {
+    if (revision.is_string()) text += (text.empty() ? "" : ", ") + revision.get<std::string>();
+  }
+  return text.empty() ? "" : " (name their revision: " + text + ")";
+}
+
 std::string ExplainChangedFiles(const ComparedNode& source, const std::string& option) {
   return "the saved state is of other files: " + DescribeChangedFiles(source, option) +
-         "; resume with the files it was saved with, or start anew";
+         "; resume with the files it was saved with" + ShowSavedRevisions(source) +
+         ", or start anew";
 }
+
+/// Of files on the Hub, where there are others by name at another commit.
+std::string ExplainOtherFiles(const ComparedNode& source, const std::string&) {
+  const std::string revisions = ShowSavedRevisions(source);
+  const nlohmann::json& now = source.node->options->at("files");
+  if (revisions.empty() || now.empty()) return "";
+  return "the saved state is of other files than are there now: not of " +
+         now.front().get<std::string>() + (now.size() > 1 ? " and those beside it" : "") +
+         "; resume with the files it was saved with" + revisions + ", or start anew";
+}
+
+/// What is only there for messages.
+bool MayAlwaysDiffer(const ComparedNode&) { return true; }
 
 // Names of files tell more than what those were when they were listed; of that, the most telling
 // comes first.
 constexpr OptionRule kFileRules[] = {
     {.option = "names", .may_lack = true, .may_differ = AreNamesBelowFolder},
-    {.option = "files", .may_differ = AreSameFiles},
+    {.option = "files", .may_differ = AreSameFiles, .explain = ExplainOtherFiles},
+    {.option = "revisions", .may_lack = true, .may_differ = MayAlwaysDiffer, .is_kept = true},
     {.option = "shards", .may_differ = AreAllOfSameFiles},
     {.option = "bytes", .rank = 1, .explain = ExplainChangedFiles},
     {.option = "hashes", .may_lack = true, .rank = 2, .explain = ExplainChangedFiles},

@@ -14,7 +14,9 @@
 namespace easydata::source {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using NodePtr = std::shared_ptr<const PlanNode>;
 
@@ -105,6 +107,35 @@ TEST(FileRulesTest, CompareWhatBothSidesKnow) {
   other["hashes"][1] = "1123456789abcdef";
   EXPECT_THAT(Compare(SourceOf(by_content), SourceOf(other)).message(),
               HasSubstr("f1 changed since the state was saved, to \"1123456789abcdef\";"));
+}
+
+TEST(FileRulesTest, NameTheRevisionOfFilesOnTheHub) {
+  const auto options_of = [](char commit, const std::string& name, const std::string& tag) {
+    const std::string root = "hf://datasets/org/name@" + std::string(40, commit);
+    return nlohmann::json{{"files", {root + "/" + name}},
+                          {"names", {name}},
+                          {"bytes", {7}},
+                          {"mtimes", {0}},
+                          {"tags", {tag}},
+                          {"revisions", {root}}};
+  };
+  const NodePtr saved = SourceOf(options_of('a', "x", "t"));
+  const std::string named =
+      "resume with the files it was saved with (name their revision: hf://datasets/org/name@" +
+      std::string(40, 'a') + "), or start anew";
+  EXPECT_EQ(Compare(saved, SourceOf(options_of('b', "x", "t"))), Status::OK());
+  EXPECT_THAT(Compare(saved, SourceOf(options_of('b', "x", "u"))).message(),
+              AllOf(HasSubstr("/x changed since the state was saved"), HasSubstr(named)));
+  EXPECT_THAT(Compare(saved, SourceOf(options_of('b', "y", "t"))).message(),
+              AllOf(HasSubstr("of other files than are there now: not of hf://datasets/org/name@" +
+                              std::string(40, 'b') + "/y;"),
+                    HasSubstr(named)));
+  // At the same commit the revision tells nothing.
+  EXPECT_THAT(Compare(saved, SourceOf(options_of('a', "x", "u"))).message(),
+              Not(HasSubstr("revision")));
+  // Of a copy here only size and names are compared.
+  EXPECT_EQ(Compare(saved, SourceOf({{"files", {"/data/x"}}, {"names", {"x"}}, {"bytes", {7}}})),
+            Status::OK());
 }
 
 TEST(FileRulesTest, CopiesOfSourcesThatFollowEachOtherAreTheSame) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "easydata/order/permutation.h"
+#include "easydata/source/file_list.h"
 #include "easydata/source/shard_error.h"
 
 namespace easydata::source {
@@ -53,7 +54,8 @@ class ShardOrder : public ReadOrder {
  private:
   /// The shard that is a copy, in another location, of the one of this name, where locations do not
   /// matter.
-  std::vector<size_t>::const_iterator FindCopy(const std::string& name) const {
+  std::vector<size_t>::const_iterator FindCopy(const std::string& saved) const {
+    const std::string name = FileList::WithoutCommit(saved);
     const nlohmann::json described = source_->Describe();
     const auto files = described.find("names");
     if (files == described.end() || files->size() != source_->shard_names().size()) {

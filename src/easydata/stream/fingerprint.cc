@@ -159,10 +159,22 @@ std::string FoldedPrefix(const PlanNode& plan) {
   return "";
 }
 
+/// The keys of options that are kept as they are.
+std::set<std::string> KeptKeys(const PlanNode& plan) {
+  std::set<std::string> keys;
+  for (const KeyedNode& each : KeyedNodes(plan)) {
+    for (const OptionRule& rule : each.node->rules) {
+      if (rule.is_kept) keys.insert(each.options + rule.option);
+    }
+  }
+  return keys;
+}
+
 }  // namespace
 
 nlohmann::json Fingerprint(const nlohmann::json& description, const PlanNode& plan) {
   const std::string folded = FoldedPrefix(plan);
+  const std::set<std::string> kept = KeptKeys(plan);
   nlohmann::json out = nlohmann::json::object();
   std::map<std::string, std::map<std::string, std::string>> inputs;  // hashes by name and key
   for (const auto& [key, value] : description.items()) {
@@ -172,7 +184,7 @@ nlohmann::json Fingerprint(const nlohmann::json& description, const PlanNode& pl
       const size_t start = folded.size();
       inputs[key.substr(start, name_end - start)][key.substr(name_end + 2)] =
           ToHex(Hash64(text)).substr(0, kFoldedHash);
-    } else if (text.size() <= kShort) {
+    } else if (text.size() <= kShort || kept.contains(key)) {
       out[key] = value;
     } else {
       out[key] = HashOf(value, text);
@@ -227,7 +239,10 @@ Status CheckFingerprint(const nlohmann::json& saved_plan, const nlohmann::json& 
                              " now; resume with the configuration it was saved with");
     }
     if (saved.at(key) == value || (rule.may_differ != nullptr && rule.may_differ(*node))) continue;
-    if (rule.explain != nullptr) return Status::Invalid(rule.explain(*node, rule.option));
+    if (rule.explain != nullptr) {
+      const std::string text = rule.explain(*node, rule.option);
+      if (!text.empty()) return Status::Invalid(text);
+    }
     return Status::Invalid("the saved state is of another stream: ",
                            Change(key, saved.at(key), value, description.at(key)),
                            "; resume with the configuration it was saved with");

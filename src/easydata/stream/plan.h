@@ -66,8 +66,10 @@ struct OptionRule {
   int rank = 0;
   /// Whether it may differ from the saved one; null: never.
   bool (*may_differ)(const ComparedNode& node) = nullptr;
-  /// The error message where it differs; null: one of all options.
+  /// The error message where it differs; null, or where it is "": one of all options.
   std::string (*explain)(const ComparedNode& node, const std::string& option) = nullptr;
+  /// Whether states keep it as it is, however long it is: for messages.
+  bool is_kept = false;
 };
 
 /// One of the streams that a node reads. Its prefix tells it from the others: "sources[code].".

@@ -4,6 +4,7 @@
 // Byte 0 chooses the call, byte 1 its options; the answers are the rest (scripted_curl.h).
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,6 +21,9 @@
 #include "easydata/http/url.h"
 #include "easydata/storage/storage.h"
 #include "easydata/stores/gcs/gcs_store.h"
+#include "easydata/stores/hub/hub_address.h"
+#include "easydata/stores/hub/hub_store.h"
+#include "easydata/stores/hub/signed_address.h"
 #include "easydata/stores/object_store.h"
 #include "easydata/stores/s3/s3_store.h"
 #include "easydata/stores/web/web_store.h"
@@ -104,6 +108,42 @@ void Read(const std::shared_ptr<const http::HttpStore>& store, const std::string
   if (count.ok() && *count != 20) Fail("another number of bytes is read", input);
 }
 
+/// A Hub whose index is another's.
+class UnlistedHub final : public hub::HubIndex {
+ public:
+  explicit UnlistedHub(bool is_anonymous) : is_anonymous_(is_anonymous) {}
+  Result<hub::HubAccess> Access() const override {
+    return hub::HubAccess{"http://hub.example", is_anonymous_ ? "" : "t0ken", false};
+  }
+  Result<hub::HubTree> List(const hub::Repository&, http::HttpResponse*) const override {
+    return Status::NotImplemented("nothing is listed");
+  }
+  Result<std::string> CachedFile(const hub::Repository&, const std::string&) const override {
+    return std::string();
+  }
+
+ private:
+  const bool is_anonymous_;
+};
+
+/// The same of a file of the Hub, which may be somewhere else.
+void ReadOfHub(uint8_t bits, std::string_view input) {
+  const bool is_anonymous = (bits & 2) != 0;
+  const auto store = std::make_shared<const hub::HubStore>(
+      OptionsOf(bits, true).http(), std::make_shared<UnlistedHub>(is_anonymous));
+  files::FileInfo file{"hf://datasets/o/n@" + std::string(40, 'a') + "/a.jsonl", kObjectBytes, {}};
+  file.identity.kind = files::IdentityKind::kTime;
+  // What the Hub keeps elsewhere, and what it serves itself.
+  file.identity.tag = std::string((bits & 0x20) != 0 ? 40 : 64, 'b');
+  const auto opened = http::OpenHttpObject(store, file);
+  CheckStatus(opened.status(), input);
+  if (!opened.ok()) return;
+  std::vector<char> bytes(20);
+  const auto count = (*opened)->ReadAt(10, 20, bytes.data());
+  CheckStatus(count.status(), input);
+  if (count.ok() && *count != 20) Fail("another number of bytes is read", input);
+}
+
 void Write(const stores::ObjectStore& store, std::string_view input) {
   const std::string uri = std::string(store.scheme()) + "://bucket/a b/\xc3\xa9";
   CheckStatus(store.Put(uri, "content"), input);
@@ -146,6 +186,25 @@ void ReadAddress(std::string_view given, std::string_view text) {
   CheckStatus(storage::Storage(stores::StorageOptions()).NamesOf(*address).status(), text);
 }
 
+/// What a name on the Hub is shown as is the same when it is read again, and no address lives for
+/// less than no time.
+void ReadHubAddress(std::string_view given, std::string_view text) {
+  const auto address = hub::ParseHubAddress(given);
+  if (address.ok()) {
+    const std::string shown = address->repository.Root() + address->path;
+    const auto again = hub::ParseHubAddress(shown);
+    const bool is_same =
+        again.ok() && again->repository == address->repository && again->path == address->path;
+    if (!is_same) Fail("shown again, it is another: " + shown, text);
+  } else if (!address.status().IsInvalid()) {
+    Fail("no Invalid: " + address.status().ToString(), text);
+  }
+  const auto lifetime = hub::LifetimeOf(given, std::chrono::system_clock::now());
+  if (lifetime < lifetime.zero() || lifetime > std::chrono::hours(24 * 7)) {
+    Fail("a lifetime that is none", text);
+  }
+}
+
 /// The readers of texts, which take what no server can send, too.
 void ReadTexts(std::string_view text) {
   std::vector<std::string> read;
@@ -176,6 +235,8 @@ void ReadTexts(std::string_view text) {
   (void)stores::SplitObjectUri(first);
   ReadAddress(first, text);
   ReadAddress("http://" + std::string(first), text);
+  ReadHubAddress(first, text);
+  ReadHubAddress("hf://datasets/" + std::string(first), text);
 }
 
 void Check(const uint8_t* data, size_t size) {
@@ -197,6 +258,7 @@ void Check(const uint8_t* data, size_t size) {
     case 3:
       return Read(store, uri, bits, input);
     case 4:
+      if ((bits & 0x10) != 0) return ReadOfHub(bits, input);
       return Read(web, address, bits, input);
     case 5:
       return Write(*store, input);

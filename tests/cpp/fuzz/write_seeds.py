@@ -210,17 +210,30 @@ _ANSWERS: dict[int, list[list[str]]] = {
         ["s3a://bucket/key"],
         ["file:///a%20b"],
         [_GCS_ERROR],
+        ["hf://datasets/org/name@refs/convert/parquet/default/train/0000.parquet"],
+        ["org/name@a%2Fb/c@d.jsonl"],
+        ["https://cdn.example/a?X-Amz-Expires=3600&Expires=1900000000"],
     ],
 }  # fmt: skip
 _ANSWERS[2] = _ANSWERS[1]
-_ANSWERS[4] = _ANSWERS[3]
+_KEPT = {"X_Repo_Commit": "a" * 40, "X_Linked_Size": "40", "X_Linked_Etag": f'"{"b" * 64}"'}
+_MOVED = _answer("302 Found", "", Location="http://cdn.example/a?X-Amz-Expires=9", **_KEPT)
+_SERVED = {"X_Repo_Commit": "a" * 40, "ETag": f'"{"b" * 40}"'}
+_ANSWERS[4] = [
+    *_ANSWERS[3],
+    [_MOVED, _RANGE],
+    [_MOVED, _answer("403 Forbidden", _S3_ERROR), _MOVED, _RANGE],
+    [_answer("307 Moved", "", Location="/new"), _MOVED, _RANGE],
+    [_answer("401 No", "", X_Error_Code="GatedRepo", X_Error_Message="ask")],
+    [_answer("206 Partial Content", "x" * 20, Content_Range="bytes 10-29/40", **_SERVED)],
+]
 
 
 def answer_fuzz() -> Seeds:
     """Answers, for each store that a call may go to."""
     for call, cases in _ANSWERS.items():
         for at, answers in enumerate(cases):
-            for options in (0, 3, 8, 11, 0x35, 0x68):
+            for options in (0, 3, 8, 11, 0x15, 0x35, 0x68):
                 text = "\0".join(answers).encode()
                 yield f"{call}-{at}-{options}", bytes([call, options]) + text
 

@@ -238,7 +238,7 @@ def test_missing_template_says_what_to_do(tmp_path: Path, gpt2: str) -> None:
     transform = ChatTemplateTransform(gpt2)
     with pytest.raises(ValueError, match="chat_template="):
         transform({"messages": CHATS[0]})
-    with pytest.raises(FileNotFoundError, match="no tokenizer folder"):
+    with pytest.raises(FileNotFoundError, match="nope does not exist"):
         ChatTemplateTransform(str(tmp_path / "nope"))
 
 

@@ -2,13 +2,15 @@
 
 import json
 import logging
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hub_server import HubServer
 from manual_pages import Block, blocks
 
-# The pages' model names, and the folders of ../shared that stand for them.
+# The pages' model names, and the folders of ../shared that have their files.
 MODELS = {
     "meta-llama/Llama-2-7b": "llama2",
     "bigcode/starcoder": "gpt2",
@@ -20,24 +22,28 @@ CHAT_TEMPLATE = (
 
 
 @pytest.fixture
-def models(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """Runs the test in an empty folder where the pages' model names are folders of tokenizers."""
-    monkeypatch.chdir(tmp_path)
-    # No page may reach for the network, however a library treats a name that looks local.
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+def models(
+    shared: Path, tmp_path: Path, hub_here: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Path]:
+    """Runs the test in an empty folder, with a Hub that has the pages' models.
+
+    They are gated, as the real ones; who asks may read them. The folders have the same files.
+    """
+    (work := tmp_path / "work").mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("HF_TOKEN", hub_here.token("reader"))
     found = {}
     for name, folder in MODELS.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).symlink_to(shared / "data/tokenizers" / folder)
-        found[name] = tmp_path / name
-    chat = tmp_path / CHAT_MODEL
-    chat.mkdir(parents=True)
-    llama = shared / "data/tokenizers/llama2"
-    (chat / "tokenizer.json").symlink_to(llama / "tokenizer.json")
-    config = json.loads((llama / "tokenizer_config.json").read_text())
+        found[name] = shared / "data/tokenizers" / folder
+    chat = found[CHAT_MODEL] = tmp_path / CHAT_MODEL
+    shutil.copytree(found["meta-llama/Llama-2-7b"], chat)
+    config = json.loads((chat / "tokenizer_config.json").read_text())
     config["chat_template"] = CHAT_TEMPLATE
+    (chat / "tokenizer_config.json").chmod(0o644)
     (chat / "tokenizer_config.json").write_text(json.dumps(config))
-    found[CHAT_MODEL] = chat
+    for name, path in found.items():
+        files = {file.name: file.read_bytes() for file in path.iterdir()}
+        hub_here.repo("models", name, files, gated="manual", allowed=["reader"])
     return found
 
 

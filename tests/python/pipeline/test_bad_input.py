@@ -288,8 +288,10 @@ def test_a_cut_arrow_file(gpt2: str) -> None:
 
 
 def test_a_tokenizer_that_does_not_exist(
-    gpt2: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    gpt2: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     write("a.jsonl", good(3))
     Path("gpt2").symlink_to(gpt2)
     said = ("gtp2 does not exist", "give the folder", "did you mean gpt2?")

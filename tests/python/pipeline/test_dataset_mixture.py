@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from easydata.sources import load_for_inform
+from hub_server import HubServer
 from small_data import jsonl
 
 import easydata
@@ -285,11 +286,11 @@ def test_bad_mixtures(
         build_dataset(DatasetMixture(**{"informs": two(folder), **options}))
 
 
-def test_files_that_are_not_there(folder: Path) -> None:
+def test_files_that_are_not_there(folder: Path, hub_here: HubServer) -> None:
     mixture = DatasetMixture(informs=[TextDatasetInform(type="json", data_files="no/*.json")])
     with pytest.raises(FileNotFoundError, match=r"no/\*\.json"):
         build_dataset(mixture)
     hub = DatasetMixture(informs=[TextDatasetInform(type="huggingface", data_files="org/name")])
-    with pytest.raises(NotImplementedError, match="from the Hub come with a later version"):
+    with pytest.raises(FileNotFoundError, match="there is no dataset org/name on the Hub"):
         build_dataset(hub)
     assert easydata.DatasetLoadError is not None

@@ -87,7 +87,7 @@ def test_options_given_to_a_stage_are_checked(folder: Path) -> None:
         pipeline.pack(PackStageConfig(seq_length=1))
     with pytest.raises(ConfigError, match='names no dataset with "b"'):
         pipeline.mix(MixStageConfig(weights={"b": 1.0}))
-    with pytest.raises(NotImplementedError, match="the Hub comes with a later version"):
+    with pytest.raises(ConfigError, match=r"save\.hub_repo_id must name the repository"):
         pipeline.save(SaveStageConfig(push_to_hub=True))
     with pytest.raises(TypeError, match=r"pack\(\) takes a PackStageConfig, not LoadStageConfig"):
         pipeline.pack(LoadStageConfig())

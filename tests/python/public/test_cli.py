@@ -140,7 +140,7 @@ def test_a_config_file_with_flags_over_it(folder: Path, gpt2: str) -> None:
         (["tokenize", "a.jsonl", "--max-length", "zero"], 2, "integer"),
         (["tokenize", "a.jsonl", "--max-length", "0"], 2, "tokenize.max_length must be at least 1"),
         (["pack", "a.jsonl", "--strategy", "gredy"], 2, 'did you mean "greedy"?'),
-        (["pack", "a.jsonl", "--push-to-hub"], 2, "not supported yet"),
+        (["pack", "a.jsonl", "--push-to-hub"], 2, "hub_repo_id must name the repository"),
         (["pack", "a.jsonl", "--config", "p.yaml"], 2, "not both"),
         (
             ["pack", "--config", "bad.yaml"],

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import json
-import logging
 import pickle
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +11,8 @@ import pytest
 from easydata.core.config import config_hash
 from fault_proxy import FaultProxy
 from fault_server import FaultServer, Rule
-from small_files import ROWS, loader, rows, write_files
+from run_outputs import Outputs, run_all
+from small_files import ROWS, rows, write_files
 from stores import SECRET, S3Store
 
 import easydata
@@ -166,68 +163,6 @@ def test_a_host_that_refuses_is_told_soon(caplog: pytest.LogCaptureFixture) -> N
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 1
     assert told[0].startswith(f"cannot look at {address} yet: ")
-
-
-class Outputs:
-    """Everything that a run says and keeps."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.stream = io.StringIO()
-
-    def add(self, value: Any) -> None:
-        text = value if isinstance(value, str) else json.dumps(value, default=repr)
-        self.texts.append(text)
-        self.texts.append(repr(value))
-
-    def everything(self) -> str:
-        return "\n".join([*self.texts, self.stream.getvalue()])
-
-
-@pytest.fixture
-def outputs() -> Iterator[Outputs]:
-    found = Outputs()
-    handler = logging.StreamHandler(found.stream)
-    logger = logging.getLogger("easydata")
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel("DEBUG")
-    yield found
-    logger.removeHandler(handler)
-    logger.setLevel(before)
-
-
-def run_all(outputs: Outputs, tmp_path: Path, data_files: str, options: Any) -> None:
-    """Reads, saves, fails, explains: what each says goes to the outputs."""
-    dataset = {
-        "data_files": data_files,
-        "storage_options": options,
-        "on_error": "quarantine",
-        "on_missing": "quarantine",
-        "quarantine_path": str(tmp_path / "bad.jsonl"),
-    }
-    config = easydata.PipelineConfig.from_dict({"datasets": [dataset]})
-    outputs.add(config)
-    outputs.add(str(config.datasets[0]))
-    outputs.add(easydata.Pipeline(config).freeze())
-    batches = loader(**dataset)
-    with batches:
-        for number, _ in enumerate(batches):
-            if number == 20:
-                break
-        outputs.add(batches.state_dict())
-        outputs.add(batches.stats())
-        outputs.add(batches.explain())
-        outputs.add(batches)
-        outputs.add(next(iter(batches)))
-    source = create_source(config.datasets[0])
-    outputs.add(source)
-    outputs.add(source.shard_names)
-    outputs.add([source.get_shard_info(name) for name in source.shard_names])
-    save = {"output_dir": str(tmp_path / "out"), "overwrite": True}
-    easydata.Pipeline.from_config({"datasets": [dataset], "save": save}).source().save().build()
-    for path in [*tmp_path.rglob("*.json"), *tmp_path.rglob("*.jsonl*")]:
-        outputs.add(path.read_text(errors="replace"))
 
 
 def test_secrets_of_addresses_are_said_nowhere(

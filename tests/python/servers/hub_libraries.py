@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,6 +54,8 @@ def point_at(hub: HubServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
     monkeypatch.setattr(hf_api.api, "endpoint", hub.endpoint)
     huggingface_hub.HfFileSystem.clear_instance_cache()  # they remember what they listed
+    if (transformers := sys.modules.get("transformers.utils.hub")) is not None:
+        monkeypatch.setattr(transformers, "_hf_api", None)  # made once, for the Hub of that time
     _point_datasets_at(hub, home, monkeypatch)
 
 

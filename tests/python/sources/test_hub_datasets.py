@@ -157,7 +157,9 @@ def test_options_that_are_not_done_here_are_refused(hub_here: HubServer) -> None
 
 
 def test_rows_that_a_script_makes_are_read_as_they_were_converted(hub_here: HubServer) -> None:
-    repo = hub_here.repo("datasets", "org/data", {"data.py": b"raise SystemExit(1)", "x.bin": b"1"})
+    repo = hub_here.repo(
+        "datasets", "org/data", {"data.py": b"raise SystemExit(1)", "x.csv": b"a\n1\n"}
+    )
     with pytest.raises(ValueError, match="made by a script, which is not run"):
         list(HuggingFaceShardedSource("org/data"))
     converted = {

@@ -12,17 +12,24 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
+
+from easydata.sources.hub.client import HubClient, HubIsSilent, unless_stopped
 
 INSTALL = "pip install 'easydata[hf]'"
 
 # Path in the repository, bytes, and the hash of what is there.
 Entry = tuple[str, int, str]
+Entries = list[Entry]
 
 _TYPES = {"datasets": "dataset", "models": "model", "spaces": "space"}
 _NEAR_NAMES = 5
+_NEAR_NAMES_WITHIN = 2.0  # seconds; an error does without
+# As the options of storage have them.
+_STALL_TIMEOUT = 15.0
+_RETRY_TIMEOUT = 300.0
 _WHO = "say who you are (hf auth login, HF_TOKEN, or storage_options token)"
 _KEPT_TREES = 8
 
@@ -33,7 +40,8 @@ class HubIndex:
     """The Hub, as the environment or `storage_options` reach it.
 
     Args:
-        options: Of `storage_options`: `token`, `endpoint_url`, `anonymous`, `cache_dir`.
+        options: Of `storage_options`: `token`, `endpoint_url`, `anonymous`, `cache_dir`,
+            `stall_timeout`, `retry_timeout` (seconds).
 
     Raises:
         NotImplementedError: huggingface_hub is not installed.
@@ -71,12 +79,19 @@ class HubIndex:
         endpoint, token, _ = self.access()
         return HfApi(endpoint=endpoint, token=token or False, library_name="easydata")
 
-    def list(self, kind: str, name: str, revision: str) -> tuple[str, list[Entry]]:
+    def list(
+        self,
+        kind: str,
+        name: str,
+        revision: str,
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> tuple[str, Entries]:
         """The commit that a revision is, and all files there.
 
         Offline these are what the cache knows of.
 
         Raises:
+            InterruptedError: `is_stopped` said so.
             FileNotFoundError: There is no such repository or revision.
             PermissionError: It is not for us.
             OSError: The Hub did not answer.
@@ -84,12 +99,28 @@ class HubIndex:
         if is_offline():
             return _cached_tree(kind, name, revision, self._cache)
         api = self.api
+        patience = self._options.get("retry_timeout", _RETRY_TIMEOUT)
+        try:
+            return unless_stopped(
+                lambda: self._list(api, kind, name, revision), is_stopped, patience
+            )
+        except TimeoutError as error:
+            said = f"the Hub at {api.endpoint} did not answer ({error})"
+            raise HubIsSilent(errno.EIO, said) from None
+
+    def _list(self, api: Any, kind: str, name: str, revision: str) -> tuple[str, Entries]:
+        stall_timeout = self._options.get("stall_timeout", _STALL_TIMEOUT)
         try:
             commit = revision
             if not re.fullmatch("[0-9a-f]{40}", revision):
-                info = api.repo_info(name, repo_type=_TYPES[kind], revision=revision or None)
+                info = api.repo_info(
+                    name,
+                    repo_type=_TYPES[kind],
+                    revision=revision or None,
+                    timeout=stall_timeout,
+                )
                 commit = str(info.sha)
-            return commit, _tree(api, kind, name, commit)
+            return commit, _tree(api, kind, name, commit, stall_timeout)
         except Exception as error:
             raise_hub_error(error, api, kind, name, revision)
 
@@ -108,15 +139,16 @@ _trees: OrderedDict[tuple[str, ...], list[Entry]] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _tree(api: Any, kind: str, name: str, commit: str) -> list[Entry]:
+def _tree(api: Any, kind: str, name: str, commit: str, stall_timeout: float) -> list[Entry]:
     """All files of a repository at a commit, sorted."""
     key = (api.endpoint, str(api.token), kind, name, commit)
     with _lock:
         if key in _trees:
             _trees.move_to_end(key)
             return _trees[key]
-    listed = api.list_repo_tree(name, repo_type=_TYPES[kind], revision=commit, recursive=True)
-    entries = sorted(_entry(file) for file in listed if hasattr(file, "blob_id"))
+    client = HubClient(api.endpoint, api.token or "", stall_timeout)
+    pages = client.pages(f"/api/{kind}/{name}/tree/{commit}", {"recursive": True, "expand": False})
+    entries = sorted(_entry(each) for page in pages for each in page if each["type"] == "file")
     with _lock:
         _trees[key] = entries
         while len(_trees) > _KEPT_TREES:
@@ -165,14 +197,24 @@ def raise_hub_error(
         ) from None
     if status is not None and status < 500 and status not in (408, 429):
         raise OSError(errno.EPROTO, f"the Hub answers with status {status} to {page}") from None
-    if isinstance(error, errors.HfHubHTTPError) and status is not None:
-        raise OSError(errno.EIO, f"the Hub answers with status {status} to {page}") from None
+    if status is not None:
+        said = f"the Hub answers with status {status} to {page}"
+        raise HubIsSilent(errno.EIO, said, getattr(error, "response", None)) from None
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        raise OSError(
+            errno.EPROTO,
+            f"the certificate of {api.endpoint} is not trusted here (SSL_CERT_FILE): {error}",
+        ) from None
     if isinstance(error, OSError) or _is_of_transport(error):
         number = errno.ECONNREFUSED if "Connect" in type(error).__name__ else errno.EIO
         said = f"the Hub at {api.endpoint} did not answer ({type(error).__name__}: {error})"
-        raise OSError(
+        raise HubIsSilent(
             number, f"{said}; with HF_HUB_OFFLINE=1 what its cache on this machine has is read"
         ) from None
+    if isinstance(error, (ValueError, KeyError, TypeError)):
+        # A part of a list, or a page of a proxy.
+        said = f"the Hub answers with what is no list ({type(error).__name__}: {error})"
+        raise HubIsSilent(errno.EIO, said) from None
     raise error
 
 
@@ -189,20 +231,22 @@ def _is_of_transport(error: Exception) -> bool:
 
 def _near(api: Any, kind: str, name: str) -> str:
     """Names of the Hub that are like one that is not there."""
-    look = api.list_datasets if kind == "datasets" else api.list_models
+    client = HubClient(api.endpoint, api.token or "", _NEAR_NAMES_WITHIN)
+    wanted = {"search": name.split("/")[-1], "limit": _NEAR_NAMES}
     try:
-        found = [each.id for each in look(search=name.split("/")[-1], limit=_NEAR_NAMES)]
+        found = [str(each["id"]) for each in next(client.pages(f"/api/{kind}", wanted))]
     except Exception as error:
         _logger.debug("names like %s were not found: %s", name, error)
         return ""
     return f" (there is {', '.join(found)})" if found else ""
 
 
-def _entry(file: Any) -> Entry:
-    return file.path, file.size, file.lfs.sha256 if file.lfs is not None else file.blob_id
+def _entry(file: Mapping[str, Any]) -> Entry:
+    lfs = file.get("lfs")
+    return str(file["path"]), int(file["size"]), str((lfs or file)["oid"])
 
 
-def _cached_tree(kind: str, name: str, revision: str, cache: str) -> tuple[str, list[Entry]]:
+def _cached_tree(kind: str, name: str, revision: str, cache: str) -> tuple[str, Entries]:
     """What the cache of huggingface_hub knows of a repository."""
     from huggingface_hub import get_cached_repo_tree
     from huggingface_hub.errors import CachedRepoTreeNotFoundError

@@ -104,19 +104,13 @@ def _found(
         path: _content(root + path, storage_options) for path in _DESCRIPTIONS if path in paths
     }
     name = root[: root.rindex("@")].rsplit("/", 1)[-1]
-    has_script = f"{name}.py" in paths
+    if f"{name}.py" in paths:
+        return None
     try:
         import datasets  # noqa: F401
     except ImportError:
-        if has_script:
-            return None
         return card_files.splits_of_card(root, paths, descriptions.get("README.md", b""), subset)
-    try:
-        return _of_builder(root, name, paths, descriptions, subset)
-    except FileNotFoundError:
-        if has_script:
-            return None
-        raise
+    return _of_builder(root, name, paths, descriptions, subset)
 
 
 def _content(uri: str, storage_options: Mapping[str, Any] | None) -> bytes:

@@ -19,6 +19,10 @@ std::string_view TakePart(std::string_view* rest) {
   return part;
 }
 
+bool IsKind(std::string_view part) {
+  return part == "datasets" || part == "models" || part == "spaces";
+}
+
 bool IsNamePart(std::string_view part) {
   const auto is_allowed = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
@@ -57,13 +61,15 @@ Result<HubAddress> ParseHubAddress(std::string_view uri) {
   Repository& repository = address.repository;
   repository.kind = "models";
   const std::string_view first = rest.substr(0, rest.find('/'));
-  if (first == "datasets" || first == "spaces" || first == "models") {
+  if (IsKind(first)) {
     repository.kind = first;
     TakePart(&rest);
   } else if (first == "buckets") {
     return wrong("buckets are not read");
   }
   std::string_view part = TakePart(&rest);
+  // Which nobody has: it would be an address of another kind.
+  if (IsKind(part)) return wrong("the name of the organization or user is none");
   size_t at = part.find('@');
   if (at == std::string_view::npos && !rest.empty()) {
     repository.id = part;

@@ -10,6 +10,7 @@
 #include "easydata/files/local_file_system.h"
 #include "easydata/http/http_object.h"
 #include "easydata/http/server_error.h"
+#include "easydata/stores/hub/turn.h"
 
 namespace easydata::hub {
 namespace {
@@ -27,28 +28,30 @@ Result<HubTree> HubFileSystem::Ask(const Repository& repository) const {
   http::HttpRetries retries(store_->options().retries);
   for (;;) {
     store_->counters()->Request();
-    auto tree = index_->List(repository);
+    http::HttpResponse refusal;
+    auto tree = index_->List(repository, &refusal);
     if (tree.ok()) return tree;
     const std::string what = "cannot list " + repository.Root() + ": " + tree.status().message();
     const int error = arrow::internal::ErrnoFromStatus(tree.status());
     if (error == 0) return tree.status();
     if (!MayPass(error)) return http::ServerError(error, what);
-    http::HttpResponse answer;
-    if (error == ECONNREFUSED) answer.failure = http::HttpFailure::kRefused;
-    const auto wait = retries.Next(answer);
+    if (error == ECONNREFUSED) refusal.failure = http::HttpFailure::kRefused;
+    const auto wait = retries.Next(refusal);
     if (!wait.has_value()) {
       return http::ServerError(error, what, ", after ", retries.ToString(),
                                "; try again later, or be more patient (storage_options: retries, "
                                "retry_timeout)");
     }
-    store_->counters()->Retry("failed", *wait, false);
+    const int status = refusal.status;
+    store_->counters()->Retry(status > 0 ? "status " + std::to_string(status) : "failed", *wait,
+                              status == 429 || status == 503);
     ARROW_RETURN_NOT_OK(http::WaitFor(*wait));
   }
 }
 
 Result<std::shared_ptr<const HubTree>> HubFileSystem::TreeOf(const Repository& repository) const {
   const std::string root = repository.Root();
-  std::lock_guard<std::mutex> lock(mutex_);
+  ARROW_ASSIGN_OR_RAISE(const auto turn, TakeTurn(&mutex_));
   if (const auto known = trees_.find(root); known != trees_.end()) return known->second;
   ARROW_ASSIGN_OR_RAISE(HubTree asked, Ask(repository));
   Repository pinned = repository;

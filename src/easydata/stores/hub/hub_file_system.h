@@ -2,9 +2,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "easydata/exec/work_gate.h"
 #include "easydata/stores/hub/hub_index.h"
 #include "easydata/stores/hub/hub_store.h"
 #include "easydata/stores/keyed_file_system.h"
@@ -46,7 +46,7 @@ class HubFileSystem final : public stores::KeyedFileSystem {
 
   const std::shared_ptr<const HubIndex> index_;
   const std::shared_ptr<const HubStore> store_;
-  mutable std::mutex mutex_;  // held while the Hub is asked: one list for all who want it
+  mutable exec::ForkableMutex mutex_;  // held while the Hub is asked: one list for all who want it
   mutable std::map<std::string, std::shared_ptr<const HubTree>> trees_;  // by pinned root
 };
 

@@ -5,6 +5,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/files/file_info.h"
+#include "easydata/http/http_client.h"
 #include "easydata/stores/hub/hub_address.h"
 
 namespace easydata::hub {
@@ -26,7 +27,8 @@ struct HubTree {
 
 /// What is on the Hub, as huggingface_hub tells it, which the Python module brings.
 ///
-/// A call asks once, and may block. An IOError with errno says what became of it (ENOENT: there is
+/// A call asks once, and may block; it ends soon, with Cancelled, where that is interrupted
+/// (exec::StopScope). An IOError with errno says what became of it (ENOENT: there is
 /// no such repository or revision; EACCES: it may not be read); other errors are those of a
 /// program. Thread-safe.
 class HubIndex {
@@ -36,7 +38,9 @@ class HubIndex {
   virtual Result<HubAccess> Access() const = 0;
 
   /// Finds the commit of a revision, and lists all files there. Offline: those that the cache has.
-  virtual Result<HubTree> List(const Repository& repository) const = 0;
+  /// `refusal` is the answer that failed, where one did: its status, and the headers that say when
+  /// to come again.
+  virtual Result<HubTree> List(const Repository& repository, http::HttpResponse* refusal) const = 0;
 
   /// The path of the cache's copy of a file at a commit; empty where it has none.
   virtual Result<std::string> CachedFile(const Repository& repository,

@@ -11,6 +11,7 @@
 #include "easydata/http/server_error.h"
 #include "easydata/http/url.h"
 #include "easydata/stores/hub/signed_address.h"
+#include "easydata/stores/hub/turn.h"
 
 namespace easydata::hub {
 namespace {
@@ -35,31 +36,83 @@ std::string ListedHash(const files::FileInfo& file) {
   return file.identity.kind == files::IdentityKind::kTime ? file.identity.tag : "";
 }
 
-/// The error of an answer by which the Hub refuses a file.
-Status Refusal(const std::string& what, const std::string& endpoint, const Repository& repository,
-               const http::HttpResponse& response) {
-  const std::string page = endpoint + "/" + repository.Path();
-  const std::string_view code = response.headers.Get("x-error-code");
-  std::string said = "status " + std::to_string(response.status);
-  if (const std::string_view text = response.headers.Get("x-error-message"); !text.empty()) {
-    said += " (" + std::string(text) + ")";
-  }
-  if (code == "GatedRepo") {
-    return http::ServerError(EACCES, what, ": ", said, "; its owner lets in who asks: open ", page,
-                             " and ask, then say who you are (hf auth login, HF_TOKEN, or "
-                             "storage_options token)");
+/// What to do about an answer of the Hub that refuses something of a repository, whose page it is.
+std::string CureOf(const http::HttpResponse& response, const std::string& page) {
+  if (response.headers.Get("x-error-code") == "GatedRepo") {
+    return "its owner lets in who asks: open " + page +
+           " and ask, then say who you are (hf auth login, HF_TOKEN, or storage_options token)";
   }
   if (response.status == 401 || response.status == 403) {
-    return http::ServerError(
-        EACCES, what, ": ", said, "; ", page,
-        " is private, or is not there: see that the name is right, and say who "
-        "you are (hf auth login, HF_TOKEN, or storage_options token)");
+    return page +
+           " is private, or is not there: see that the name is right, and say who you are "
+           "(hf auth login, HF_TOKEN, or storage_options token)";
   }
-  return http::ServerError(response.status == 404 || response.status == 410 ? ENOENT : EIO, what,
-                           ": ", said, "; see what there is at ", page);
+  return "see what there is at " + page;
+}
+
+/// The error of an answer by which the Hub refuses to say where a file is.
+Status Refusal(const std::string& what, const http::HttpResponse& response,
+               const std::string& page) {
+  std::string said = "status " + std::to_string(response.status);
+  const std::string_view text = response.headers.Get("x-error-message");
+  if (!text.empty()) said += " (" + std::string(text) + ")";
+  const bool is_denied = response.status == 401 || response.status == 403;
+  const bool is_missing = response.status == 404 || response.status == 410;
+  return http::ServerError(is_denied ? EACCES : (is_missing ? ENOENT : EIO), what, ": ", said, "; ",
+                           CureOf(response, page));
 }
 
 }  // namespace
+
+/// Where files were found to be, by their names. Thread-safe.
+class HubStore::KnownTargets {
+ public:
+  /// Those of all stores of this process for which access is the same.
+  static std::shared_ptr<KnownTargets> Of(const HubAccess& access) {
+    static std::mutex& mutex = *new std::mutex;
+    static auto& known =
+        *new std::map<std::pair<std::string, std::string>, std::weak_ptr<KnownTargets>>;
+    std::lock_guard<std::mutex> lock(mutex);
+    std::weak_ptr<KnownTargets>& shared = known[{access.endpoint, access.token}];
+    std::shared_ptr<KnownTargets> held = shared.lock();
+    if (held == nullptr) shared = held = std::make_shared<KnownTargets>();
+    return held;
+  }
+
+  std::optional<Target> Find(const std::string& uri) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto known = targets_.find(uri);
+    if (known == targets_.end()) return std::nullopt;
+    if (std::chrono::steady_clock::now() < known->second.holds_until) return known->second;
+    targets_.erase(known);
+    return std::nullopt;
+  }
+
+  Target Set(const std::string& uri, Target target) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    turns_.erase(uri);
+    return targets_[uri] = std::move(target);
+  }
+
+  void Forget(const std::string& url) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::erase_if(targets_, [&](const auto& known) { return known.second.url == url; });
+  }
+
+  /// Who asks for a file first asks for all: what they hold meanwhile.
+  std::shared_ptr<exec::ForkableMutex> TurnOf(const std::string& uri) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::weak_ptr<exec::ForkableMutex>& turn = turns_[uri];
+    std::shared_ptr<exec::ForkableMutex> held = turn.lock();
+    if (held == nullptr) turn = held = std::make_shared<exec::ForkableMutex>();
+    return held;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Target> targets_;
+  std::map<std::string, std::weak_ptr<exec::ForkableMutex>> turns_;
+};
 
 /// Asks the Hub where a file is. Who asks for it is told to the Hub alone.
 class HubStore::ResolveCall final : public http::HttpCall {
@@ -84,7 +137,7 @@ class HubStore::ResolveCall final : public http::HttpCall {
     if (!is_moved && !response.is_good()) {
       ARROW_ASSIGN_OR_RAISE(const HubAddress address, ParseHubAddress(uri_));
       ARROW_ASSIGN_OR_RAISE(const HubAccess access, store_.Access());
-      return Refusal(What(), access.endpoint, address.repository, response);
+      return Refusal(What(), response, access.endpoint + "/" + address.repository.Path());
     }
     const http::HttpHeaders& headers = response.headers;
     std::string next = url_;
@@ -143,34 +196,23 @@ Result<std::string> HubStore::ResolveUrl(const std::string& uri) const {
          http::PercentEncode(address.path, true);
 }
 
-std::optional<HubStore::Target> HubStore::KnownTarget(const std::string& uri) const {
+Result<std::shared_ptr<HubStore::KnownTargets>> HubStore::Targets() const {
+  ARROW_ASSIGN_OR_RAISE(const HubAccess access, Access());
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto known = targets_.find(uri);
-  if (known == targets_.end()) return std::nullopt;
-  if (std::chrono::steady_clock::now() < known->second.holds_until) return known->second;
-  targets_.erase(known);
-  return std::nullopt;
-}
-
-std::shared_ptr<std::mutex> HubStore::TurnOf(const std::string& uri) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  std::weak_ptr<std::mutex>& turn = turns_[uri];
-  std::shared_ptr<std::mutex> held = turn.lock();
-  if (held == nullptr) turn = held = std::make_shared<std::mutex>();
-  return held;
+  if (targets_ == nullptr) targets_ = KnownTargets::Of(access);
+  return targets_;
 }
 
 Result<HubStore::Target> HubStore::TargetOf(const std::string& uri) const {
-  if (const auto known = KnownTarget(uri)) return *known;
-  const std::shared_ptr<std::mutex> turn = TurnOf(uri);
-  std::lock_guard<std::mutex> mine(*turn);
-  if (const auto known = KnownTarget(uri)) return *known;
+  ARROW_ASSIGN_OR_RAISE(const auto targets, Targets());
+  if (const auto known = targets->Find(uri)) return *known;
+  const std::shared_ptr<exec::ForkableMutex> turn = targets->TurnOf(uri);
+  ARROW_ASSIGN_OR_RAISE(const auto mine, TakeTurn(turn.get()));
+  if (const auto known = targets->Find(uri)) return *known;
   ARROW_ASSIGN_OR_RAISE(std::string url, ResolveUrl(uri));
   ResolveCall call(*this, uri, std::move(url));
   ARROW_RETURN_NOT_OK(http::Exchange(*this, &call).status());
-  std::lock_guard<std::mutex> lock(mutex_);
-  turns_.erase(uri);
-  return targets_[uri] = std::move(call.target());
+  return targets->Set(uri, std::move(call.target()));
 }
 
 Result<std::string> HubStore::UrlOf(const std::string& uri) const {
@@ -214,9 +256,18 @@ Result<bool> HubStore::Reauthorize(const http::HttpRequest& request,
                                    const http::HttpResponse&) const {
   ARROW_ASSIGN_OR_RAISE(const HubAccess access, Access());
   if (http::KeepsCredentials(access.endpoint, request.url)) return false;
-  std::lock_guard<std::mutex> lock(mutex_);
-  std::erase_if(targets_, [&](const auto& known) { return known.second.url == request.url; });
+  ARROW_ASSIGN_OR_RAISE(const auto targets, Targets());
+  targets->Forget(request.url);
   return true;
+}
+
+std::string HubStore::AdviceOn(const http::HttpRequest& sent,
+                               const http::HttpResponse& response) const {
+  const auto access = Access();
+  const size_t page = sent.url.find("/resolve/");
+  const bool is_of_hub = access.ok() && http::KeepsCredentials(access->endpoint, sent.url);
+  if (!is_of_hub || page == std::string::npos) return "";
+  return CureOf(response, sent.url.substr(0, page));
 }
 
 }  // namespace easydata::hub

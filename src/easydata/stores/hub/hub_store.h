@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "easydata/exec/work_gate.h"
 #include "easydata/http/http_store.h"
 #include "easydata/stores/hub/hub_index.h"
 
@@ -16,7 +17,8 @@ namespace easydata::hub {
 ///
 /// The Hub serves small files itself. Of others it says where they are: at an address on another
 /// host that is signed for an hour or so. That is asked for once a file, kept until it expires or
-/// is refused, and never sent the user's token. https://huggingface.co/docs/hub/api
+/// is refused, for all stores of this process that ask the same Hub by the same token, and never
+/// sent that token. https://huggingface.co/docs/hub/api
 class HubStore final : public http::HttpStore {
  public:
   HubStore(http::HttpOptions options, std::shared_ptr<const HubIndex> index);
@@ -35,6 +37,10 @@ class HubStore final : public http::HttpStore {
   Result<bool> Reauthorize(const http::HttpRequest& request,
                            const http::HttpResponse& response) const override;
 
+  /// The repository's page, and what to do there.
+  std::string AdviceOn(const http::HttpRequest& sent,
+                       const http::HttpResponse& response) const override;
+
   /// Where the Hub is, and who asks: found once.
   Result<HubAccess> Access() const;
 
@@ -46,19 +52,18 @@ class HubStore final : public http::HttpStore {
     int64_t size = -1;
     std::chrono::steady_clock::time_point holds_until;
   };
+  class KnownTargets;
   class ResolveCall;
 
   Result<std::string> ResolveUrl(const std::string& uri) const;
   Result<Target> TargetOf(const std::string& uri) const;
-  std::optional<Target> KnownTarget(const std::string& uri) const;
-  /// Who asks for a file first asks for all: what they hold meanwhile.
-  std::shared_ptr<std::mutex> TurnOf(const std::string& uri) const;
+  /// Those of this process for who asks.
+  Result<std::shared_ptr<KnownTargets>> Targets() const;
 
   const std::shared_ptr<const HubIndex> index_;
   mutable std::mutex mutex_;
   mutable std::optional<HubAccess> access_;
-  mutable std::map<std::string, Target> targets_;  // by the file's name
-  mutable std::map<std::string, std::weak_ptr<std::mutex>> turns_;
+  mutable std::shared_ptr<KnownTargets> targets_;  // once access_ is known
 };
 
 }  // namespace easydata::hub

@@ -13,7 +13,8 @@ using std::chrono::seconds;
 
 constexpr milliseconds kUnknown = std::chrono::minutes(50);
 constexpr milliseconds kMargin = std::chrono::minutes(1);
-constexpr int64_t kMostSeconds = int64_t{1} << 40;  // beyond which a number is no time
+constexpr milliseconds kMost = std::chrono::hours(24 * 7);  // what a clock can be moved by
+constexpr int64_t kMostSeconds = int64_t{1} << 40;          // beyond which a number is no time
 
 /// The whole number that a query has under a name.
 std::optional<int64_t> NumberOf(std::string_view url, std::string_view name) {
@@ -39,7 +40,7 @@ milliseconds LifetimeOf(std::string_view url, std::chrono::system_clock::time_po
     whole = std::max(milliseconds(0), milliseconds(seconds(*expires) - since_1970));
   }
   if (const auto expires = NumberOf(url, "X-Amz-Expires")) whole = seconds(*expires);
-  return whole - std::min(kMargin, whole / 10);
+  return std::min(whole - std::min(kMargin, whole / 10), kMost);
 }
 
 }  // namespace easydata::hub
