@@ -34,6 +34,8 @@ __all__ = ["DatasetCache"]
 
 _FOLDER = re.compile(r"[0-9a-f]{32}-[0-9a-f]{16}")
 _NO_METADATA = encode_value(None).data
+# Another process may put a new data set in its place meanwhile.
+_TRIES = 5
 # Files are hashed in pieces.
 _PIECE = 16 << 20
 
@@ -78,13 +80,19 @@ class DatasetCache:
     def get(self, key: str) -> datasets.Dataset | datasets.DatasetDict | None:
         """The data set of a key, its files mapped; None where there is none."""
         name = entry_name(checked_key(key))
-        found = self._whole(name, key)
         loaded = None
-        if found is not None:
+        for _ in range(_TRIES):
+            entry = self._folder.look(name)
+            found = self._whole(name, key)
+            if found is None:
+                break
             try:
                 loaded = importlib.import_module("datasets").load_from_disk(str(found))
-            except Exception as error:  # gone since, or of another version of datasets
-                self._tell("load", f"has a data set that cannot be loaded: {error!r}")
+                break
+            except Exception as error:
+                if self._folder.look(name) == entry:  # of another version of datasets, say
+                    self._tell("load", f"has a data set that cannot be loaded: {error!r}")
+                    break
         self._counts["misses" if loaded is None else "hits"] += 1
         return loaded
 
@@ -140,7 +148,7 @@ class DatasetCache:
     def _whole(self, name: str, key: str) -> Path | None:
         """The folder of an entry, all of whose files are as they were written."""
         found = None
-        for _ in range(3):  # another process may put a new data set in its place meanwhile
+        for _ in range(_TRIES):
             found = self._folder.look(name)
             if found is None or self._outdated.get(name) == found.identity:
                 return None
@@ -153,6 +161,8 @@ class DatasetCache:
                     self._folder.set_aside(name, found)
                     self._tell("damaged", f"has a damaged data set, {name}: {error}")
                     return None
+            except FileNotFoundError:
+                continue  # it was removed just now
             except (NewerEntry, OSError) as error:
                 self._tell("read", f"has a data set, {name}, that cannot be read: {error}")
                 return None

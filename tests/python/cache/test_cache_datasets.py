@@ -1,6 +1,7 @@
 """Data sets of the library `datasets` in a cache."""
 
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,32 @@ def test_damage_is_a_miss(tmp_path: Path) -> None:
 def _put(folder: Path) -> list[Path]:
     DatasetCache(folder).put("k", rows())
     return data_files(folder)
+
+
+def test_who_reads_while_another_one_writes_gets_one_of_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = DatasetCache(tmp_path)
+    made = [datasets.Dataset.from_dict({"n": [size] * size}) for size in (1, 2, 3)]
+    ends = threading.Event()
+
+    def write() -> None:
+        for number in range(60):
+            writer.put("k", made[number % 3])
+            if number % 7 == 6:
+                writer.invalidate("k")
+        ends.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    reader = DatasetCache(tmp_path)
+    while not ends.is_set():
+        found = reader.get("k")
+        assert found is None or found["n"][:] == [len(found)] * len(found)
+    thread.join()
+    assert reader.stats["hits"] > 0
+    assert reader.stats["damaged"] == 0
+    assert caplog.records == []
 
 
 def test_what_a_killed_process_wrote_is_no_data_set_and_goes(tmp_path: Path) -> None:
