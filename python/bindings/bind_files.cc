@@ -16,6 +16,7 @@
 #include "bind_options.h"
 #include "bindings.h"
 #include "easydata/base/escaped_text.h"
+#include "easydata/base/hash.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/files/address.h"
 #include "easydata/sink/recorded_outputs.h"
@@ -318,6 +319,14 @@ void BindFiles(nb::module_& m) {
   m.def(
       "shown_address", [](const std::string& address) { return files::ShownAddress(address); },
       nb::arg("address"), "An address without what is secret in it; other texts as they are.");
+  m.def(
+      "hash_bytes",
+      [](nb::bytes bytes) {
+        const std::string_view view(bytes.c_str(), bytes.size());
+        WithoutGil released;
+        return Hash64(view);
+      },
+      nb::arg("bytes"), "XXH3, 64 bits, of bytes.");
   m.def(
       "escaped_text",
       [](nb::bytes text) { return EscapedText(std::string_view(text.c_str(), text.size())); },

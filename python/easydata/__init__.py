@@ -22,14 +22,12 @@ if TYPE_CHECKING:
     from easydata import transforms as transforms
     from easydata import utils as utils
     from easydata._native import Cancelled
-    from easydata.cache.layers import (
-        CacheLayer,
-        CacheMetadata,
-        DatasetCache,
-        DiskCache,
-        MemoryCache,
-        TreeCacheManager,
-    )
+    from easydata.cache.datasets import DatasetCache
+    from easydata.cache.disk import DiskCache
+    from easydata.cache.layer import CacheLayer
+    from easydata.cache.manager import TreeCacheManager
+    from easydata.cache.memory import MemoryCache
+    from easydata.cache.metadata import CacheMetadata
     from easydata.core.async_dataset import AsyncDataset
     from easydata.core.config import (
         CacheStageConfig,
@@ -154,8 +152,8 @@ else:
             "BaseDatasetInform": "easydata.legacy.types",
             "BaseStage": "easydata.execution.stage",
             "CPOPreprocessTransform": "easydata.transforms.trainer_examples",
-            "CacheLayer": "easydata.cache.layers",
-            "CacheMetadata": "easydata.cache.layers",
+            "CacheLayer": "easydata.cache.layer",
+            "CacheMetadata": "easydata.cache.metadata",
             "CacheStageConfig": "easydata.core.config",
             "Cancelled": "easydata._native",
             "CastFields": "easydata.transforms.fields",
@@ -167,12 +165,12 @@ else:
             "ConvertToChatML": "easydata.transforms.chat",
             "CsvShardedSource": "easydata.sources.csv",
             "DPOPreprocessTransform": "easydata.transforms.trainer_examples",
-            "DatasetCache": "easydata.cache.layers",
+            "DatasetCache": "easydata.cache.datasets",
             "DatasetConfig": "easydata.core.config",
             "DatasetLoadError": "easydata.legacy.types",
             "DatasetMixture": "easydata.legacy.mixture",
             "DatasetType": "easydata.legacy.types",
-            "DiskCache": "easydata.cache.layers",
+            "DiskCache": "easydata.cache.disk",
             "DropFields": "easydata.transforms.fields",
             "ExtractField": "easydata.transforms.fields",
             "FilterByField": "easydata.transforms.filters",
@@ -192,7 +190,7 @@ else:
             "MapField": "easydata.transforms.fields",
             "MapTransform": "easydata.transforms.base",
             "MaybeApplyChatTemplate": "easydata.transforms.chat",
-            "MemoryCache": "easydata.cache.layers",
+            "MemoryCache": "easydata.cache.memory",
             "MixStage": "easydata.execution.stages",
             "MixStageConfig": "easydata.core.config",
             "MixedShardState": "easydata.sources.mixed",
@@ -233,7 +231,7 @@ else:
             "TokenizerManager": "easydata.transforms.tokenize_row",
             "Transform": "easydata.transforms.base",
             "TransformedShardedSource": "easydata.sources.sharded_source",
-            "TreeCacheManager": "easydata.cache.layers",
+            "TreeCacheManager": "easydata.cache.manager",
             "VerifiedFile": "easydata.execution.verify",
             "VerifyReport": "easydata.execution.verify",
             "VisualDatasetInform": "easydata.legacy.types",

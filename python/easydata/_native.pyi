@@ -248,6 +248,9 @@ def recorded_outputs(listing: FileListing) -> list[dict[str, Any] | None]:
 def shown_address(address: str) -> str:
     """An address without what is secret in it; other texts as they are."""
 
+def hash_bytes(bytes: bytes) -> int:
+    """XXH3, 64 bits, of bytes."""
+
 def escaped_text(text: bytes) -> str:
     """
     Bytes as messages show them, on one line: control characters and what is no UTF-8 as "\\x1b".

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from easydata.cache.layers import (
-        CacheLayer,
-        CacheMetadata,
-        DatasetCache,
-        DiskCache,
-        MemoryCache,
-        TreeCacheManager,
-    )
+    from easydata.cache.datasets import DatasetCache
+    from easydata.cache.disk import DiskCache
+    from easydata.cache.layer import CacheLayer
+    from easydata.cache.manager import TreeCacheManager
+    from easydata.cache.memory import MemoryCache
+    from easydata.cache.metadata import CacheMetadata
     from easydata.execution.async_loader import AsyncDataLoader
     from easydata.execution.chain import Pipeline, create_pipeline
     from easydata.execution.collate import (
@@ -49,14 +47,14 @@ else:
             "ArrayRecordWriter": "easydata.execution.writers",
             "ArrowWriter": "easydata.execution.writers",
             "AsyncDataLoader": "easydata.execution.async_loader",
-            "CacheLayer": "easydata.cache.layers",
-            "CacheMetadata": "easydata.cache.layers",
-            "DatasetCache": "easydata.cache.layers",
+            "CacheLayer": "easydata.cache.layer",
+            "CacheMetadata": "easydata.cache.metadata",
+            "DatasetCache": "easydata.cache.datasets",
             "DatasetWriter": "easydata.execution.writers",
-            "DiskCache": "easydata.cache.layers",
+            "DiskCache": "easydata.cache.disk",
             "JsonlWriter": "easydata.execution.writers",
             "LoadStage": "easydata.execution.stages",
-            "MemoryCache": "easydata.cache.layers",
+            "MemoryCache": "easydata.cache.memory",
             "MixStage": "easydata.execution.stages",
             "PackStage": "easydata.execution.stages",
             "PadSpec": "easydata.execution.collate",
@@ -66,7 +64,7 @@ else:
             "SaveStage": "easydata.execution.stages",
             "ShardingSpec": "easydata.execution.sharding",
             "TokenizeStage": "easydata.execution.stages",
-            "TreeCacheManager": "easydata.cache.layers",
+            "TreeCacheManager": "easydata.cache.manager",
             "WriteStats": "easydata.execution.writers",
             "batch_iterator": "easydata.execution.collate",
             "build_dataset": "easydata.legacy.build",

@@ -114,10 +114,7 @@ def test_there_are_25() -> None:
 
 def test_names_of_what_is_not_there_yet_refuse_under_every_path() -> None:
     from easydata.distributed.ray_utils import RayPreprocessor
-    from easydata.execution.cache import TreeCacheManager
 
-    with pytest.raises(NotImplementedError, match="caching comes with a later release"):
-        TreeCacheManager("cache")
     with pytest.raises(NotImplementedError, match="RayPreprocessor"):
         RayPreprocessor(None)
 

@@ -1,0 +1,31 @@
+"""The first byte of each value in docs/formats/cache_entries.md, and what it may hold."""
+
+NONE = b"N"
+TRUE = b"T"
+FALSE = b"F"
+INT = b"i"
+LONG_INT = b"I"
+FLOAT = b"f"
+COMPLEX = b"c"
+TEXT = b"s"
+BYTES = b"b"
+BYTEARRAY = b"B"
+LIST = b"l"
+TUPLE = b"t"
+DICT = b"d"
+SET = b"e"
+FROZENSET = b"E"
+# Lists of values of one type.
+INTS = b"q"
+FLOATS = b"r"
+TEXTS = b"w"
+ARRAY = b"a"
+SCALAR = b"g"
+ARROW_ARRAY = b"x"
+ARROW_CHUNKED = b"X"
+ARROW_BATCH = b"y"
+ARROW_TABLE = b"Y"
+BATCH_ENCODING = b"h"
+
+# Containers within containers.
+MAX_DEPTH = 200
