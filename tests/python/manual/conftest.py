@@ -15,6 +15,12 @@ MODELS = {
     "meta-llama/Llama-2-7b": "llama2",
     "bigcode/starcoder": "gpt2",
 }
+# The pages' data sets: what their rows are called, and how many there are.
+DATASETS = {
+    "bigcode/starcoderdata": ("code", 37),
+    "HuggingFaceFW/fineweb": ("text", 50),
+    "hendrycks/competition_math": ("math", 37),
+}
 CHAT_MODEL = "meta-llama/Llama-2-7b-chat-hf"
 CHAT_TEMPLATE = (
     "{% for message in messages %}<{{ message['role'] }}>{{ message['content'] }}\n{% endfor %}"
@@ -45,6 +51,15 @@ def models(
         files = {file.name: file.read_bytes() for file in path.iterdir()}
         hub_here.repo("models", name, files, gated="manual", allowed=["reader"])
     return found
+
+
+@pytest.fixture
+def hub_datasets(models: dict[str, Path], hub_here: HubServer) -> HubServer:
+    """The Hub has the pages' data sets, too: rows that tell which one they are of."""
+    for name, (kind, rows) in DATASETS.items():
+        lines = [json.dumps({"k": kind, "i": i}) + "\n" for i in range(rows)]
+        hub_here.repo("datasets", name, {"train.jsonl": "".join(lines).encode()})
+    return hub_here
 
 
 @pytest.fixture

@@ -110,22 +110,13 @@ def test_pipeline(page: list[Block], models: dict[str, Path]) -> None:
     assert not got - Counter(map(tuple, rows))
 
 
+@pytest.mark.usefixtures("hub_datasets")
 def test_large_scale_pre_training(page: list[Block]) -> None:
     """Without its trainer; the simple mix's list contradicts its weights, which name a dict."""
-    loaded = {
-        "bigcode/starcoderdata": dataset("code", 40),
-        "HuggingFaceFW/fineweb": dataset("text", 50),
-    }
-
-    def load_dataset(name: str, split: str, streaming: bool) -> IterableDataset:
-        assert (split, streaming) == ("train", True)
-        return loaded[name].to_iterable_dataset()
-
     code = page[5].code
     left = page[5].run(
-        {"load_dataset": load_dataset},
+        {},
         {
-            "from datasets import load_dataset\n": "",
             "import easydel as ed\n": "",
             code[code.index("# Train") :]: "",
             "    [code_ds, text_ds],": '    {"code": code_ds, "text": text_ds},',

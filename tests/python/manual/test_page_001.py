@@ -33,18 +33,6 @@ def counts(mixed: Any, rows: int, key: str = "k") -> dict[str, int]:
     return dict(Counter(row[key] for row in itertools.islice(mixed, rows)))
 
 
-def load_dataset(name: str, split: str, streaming: bool = False) -> Dataset | IterableDataset:
-    """What stands in for the Hub."""
-    assert split == "train"
-    names = {
-        "bigcode/starcoderdata": "code",
-        "HuggingFaceFW/fineweb": "text",
-        "hendrycks/competition_math": "math",
-    }
-    loaded = dataset(names[name], 37)
-    return loaded.to_iterable_dataset() if streaming else loaded
-
-
 def test_the_page_has_the_blocks_that_are_tested(page: list[Block]) -> None:
     assert [block.heading for block in page] == [
         "Simple Mixing with HuggingFace Datasets",
@@ -66,14 +54,12 @@ def test_the_page_has_the_blocks_that_are_tested(page: list[Block]) -> None:
     ]
 
 
+@pytest.mark.usefixtures("hub_datasets")
 def test_simple_mixing(page: list[Block]) -> None:
     """Streaming and map-style data sets together; without the trainer."""
     mixed = page[0].run(
-        {"load_dataset": load_dataset},
-        {
-            "from datasets import load_dataset\n": "",
-            "trainer = ed.SFTTrainer(train_dataset=mixed, ...)": "",
-        },
+        {},
+        {"trainer = ed.SFTTrainer(train_dataset=mixed, ...)": ""},
     )["mixed"]
     assert isinstance(mixed, IterableDataset)
     for _ in range(2):  # each pass is the same

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from hub_server import HubServer
 
-from easydata import HuggingFaceShardedSource
+from easydata import AsyncDataLoader, DatasetConfig, HuggingFaceShardedSource, create_source
 
 datasets = pytest.importorskip("datasets")
+snapshot_download = pytest.importorskip("huggingface_hub").snapshot_download
 
 TEST_SIZE = {"name": "test", "num_examples": 9, "num_bytes": 1}
 Row = dict[str, Any]
@@ -175,6 +177,34 @@ def test_rows_are_those_of_datasets(
     assert rows == expected
     # What lines lack comes last.
     assert layout == "features" or list(rows[0]) == list(expected[0])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_state_goes_on_and_local_copies_have_the_same_rows(
+    layout: str, hub_here: HubServer, tmp_path: Path
+) -> None:
+    files, asked = LAYOUTS[layout]
+    hub_here.repo("datasets", "org/data", files)
+    split, subset = asked[0]
+    made = HuggingFaceShardedSource("org/data", split, subset)
+    expected = list(made)
+    with AsyncDataLoader(HuggingFaceShardedSource("org/data", split, subset), 4) as batches:
+        state = None
+        texts: list[str] = []
+        for number, batch in enumerate(batches):
+            texts += list(batch["text"])
+            if number == 1 and len(expected) > 8:
+                state = json.loads(json.dumps(batches.state_dict()))
+    assert texts == [row["text"] for row in expected][: len(texts)]
+    if state is not None:
+        with AsyncDataLoader(made, 4) as batches:
+            batches.load_state_dict(state)
+            assert [text for batch in batches for text in batch["text"]] == texts[8:]
+    snapshot = Path(snapshot_download("org/data", repo_type="dataset", local_dir=tmp_path / "copy"))
+    copies = [str(snapshot / uri.split("@", 1)[1].split("/", 1)[1]) for uri in made.listing.uris]
+    read_as = made.splits.options
+    rows = [row for copy in copies for row in create_source(DatasetConfig(copy, **read_as))]
+    assert [row["text"] for row in rows] == [row["text"] for row in expected]
 
 
 SLICES = [
