@@ -30,7 +30,13 @@ inline std::string WriteFile(std::string_view text) {
 
 /// What begins like a compressed file, which is read as one.
 inline bool LooksCompressed(std::string_view text) {
-  for (const std::string_view magic : {"\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh", "\x04\x22\x4d\x18"}) {
+  constexpr std::string_view kXz(
+      "\xfd"
+      "7zXZ\0",
+      6);
+  for (const std::string_view magic :
+       {std::string_view("\x1f\x8b"), std::string_view("\x28\xb5\x2f\xfd"), std::string_view("BZh"),
+        std::string_view("\x04\x22\x4d\x18"), kXz}) {
     if (text.starts_with(magic)) return true;
   }
   return text.substr(0, 4).ends_with("*M\x18");  // a frame to be skipped
