@@ -59,6 +59,8 @@ print("done")
 def check_ctrl_c(within: float, address: str, options: Mapping[str, object] | None = None) -> None:
     """Ctrl-C ends a program that waits for a server within so many seconds."""
     code = """
+if sys.argv[1].startswith("hf://"):
+    import huggingface_hub  # takes its time, in which nobody waits for a server
 print("begun", flush=True)
 try:
     read()
