@@ -75,6 +75,14 @@ def test_what_is_not_streamed_is_downloaded_first(hub_here: HubServer, tmp_path:
     assert not [each for each in hub_here.log[asked:] if each.server == "cdn"]
 
 
+def test_names_with_brackets_are_downloaded_too(hub_here: HubServer, tmp_path: Path) -> None:
+    name = made(hub_here, {"train/a[0].jsonl": jsonl(rows_of("a"))})
+    source = HuggingFaceShardedSource(name, streaming=False, cache_dir=str(tmp_path))
+    assert list(source) == rows_of("a")
+    kept = [path.name for path in tmp_path.glob("*/snapshots/*/train/*")]
+    assert kept == ["a[0].jsonl"]
+
+
 def test_len_of_lines_that_are_here(hub_here: HubServer) -> None:
     name = made(hub_here, {"train.jsonl": jsonl(rows_of("a")), "test.jsonl": jsonl(rows_of("b"))})
     assert len(HuggingFaceShardedSource(name, "train+test[5:]", streaming=False)) == 45

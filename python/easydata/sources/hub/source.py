@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import glob
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -140,7 +141,7 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
                 name,
                 repo_type="dataset",
                 revision=commit,
-                allow_patterns=[uri[len(root) :] for uri in uris],
+                allow_patterns=[glob.escape(uri[len(root) :]) for uri in uris],
                 cache_dir=(self._config.storage_options or {}).get("cache_dir"),
                 token=token or False,
                 endpoint=endpoint,
