@@ -14,8 +14,7 @@ from easydata.core.config import DatasetConfig, PipelineConfig, SourceStageConfi
 from easydata.core.config_class import is_set
 from easydata.sources.create import (
     KnownFiles,
-    blocks_of_files,
-    columns_of_files,
+    files_of,
     known_files,
     names_data,
 )
@@ -56,15 +55,20 @@ def freeze_listings(config: PipelineConfig, text: str | None) -> tuple[dict[str,
     made = {}
     for name, dataset in reached.items():
         known = known_files(dataset, commits)
-        columns = _columns_of_files(dataset, config, known)
+        is_read_whole = not _reads_some(dataset, config)
+        # Each process that reads all footers there would ask where all files are.
+        is_on_hub = any(uri.startswith(_HUB) for uri in known.listing.uris)
+        source = files_of(dataset, known) if is_read_whole or is_on_hub else None
+        columns: list[tuple[bytes, int]] = []
+        if source is not None and is_read_whole:
+            columns = source._source.columns_of_files()
         shown = [(base64.b64encode(schema).decode(), n) for schema, n in columns]
         made[name] = {"files": json.loads(known.listing.to_json()), "columns": shown}
         if known.splits is not None:
             made[name]["splits"] = known.splits.to_json()
         listing = known.listing.with_columns(columns)
-        if any(uri.startswith(_HUB) for uri in listing.uris):
-            # Each process that reads all footers would ask where all files are.
-            made[name]["blocks"] = blocks_of_files(dataset, known)
+        if source is not None and is_on_hub:
+            made[name]["blocks"] = source._source.blocks_of_files()
             listing = listing.with_blocks(made[name]["blocks"])
         listings[name] = KnownFiles(listing, known.splits)
     values: dict[str, Any] = {"version": _VERSION, "datasets": made}
@@ -91,17 +95,12 @@ def _thawed(dataset: DatasetConfig, frozen: dict[str, Any]) -> KnownFiles:
     return KnownFiles(listing, splits)
 
 
-def _columns_of_files(
-    dataset: DatasetConfig, config: PipelineConfig, known: KnownFiles
-) -> list[tuple[bytes, int]]:
-    """What all processes need to know of the files' columns: of rows that are read as a whole."""
-    reads_some = dataset.columns is not None or (
+def _reads_some(dataset: DatasetConfig, config: PipelineConfig) -> bool:
+    """Whether rows are read by named columns; else all processes need to know all there are."""
+    return dataset.columns is not None or (
         dataset.format_callback is None
         and (dataset.transform is not None or _is_tokenized(dataset, config))
     )
-    if reads_some:
-        return []
-    return columns_of_files(dataset, known)
 
 
 def _is_tokenized(dataset: DatasetConfig, config: PipelineConfig) -> bool:

@@ -216,19 +216,8 @@ def _unlimited(
     return of_format(kind, files, config)
 
 
-def columns_of_files(config: DatasetConfig, known: KnownFiles) -> list[tuple[bytes, int]]:
-    """The columns of the files of a data set (FileListing.with_columns), each looked at once."""
-    source = _files_of(config, known)
-    return [] if source is None else source._source.columns_of_files()
-
-
-def blocks_of_files(config: DatasetConfig, known: KnownFiles) -> list[list[int] | None]:
-    """The blocks of the files of a data set (FileListing.with_blocks), each looked at once."""
-    source = _files_of(config, known)
-    return [] if source is None else source._source.blocks_of_files()
-
-
-def _files_of(config: DatasetConfig, known: KnownFiles) -> FileSource | None:
+def files_of(config: DatasetConfig, known: KnownFiles) -> FileSource | None:
+    """What reads the listed files of a data set; None for one that is made already."""
     source = _unlimited(config, known)
     if isinstance(source, HuggingFaceShardedSource):
         return source.files

@@ -92,13 +92,9 @@ void Stat(const http::HttpStore& store, const std::string& uri, std::string_view
   if (found.ok()) CheckObject(*found, uri, input);
 }
 
-/// Reads what was listed as an object of 40 bytes.
-void Read(const std::shared_ptr<const http::HttpStore>& store, const std::string& uri, uint8_t bits,
-          std::string_view input) {
-  files::FileInfo file{uri, kObjectBytes, {}};
-  file.identity.kind = files::IdentityKind::kTime;
-  if ((bits & 0x20) != 0) file.identity.tag = "\"tag\"";
-  if ((bits & 0x40) != 0) file.identity.mtime_ns = int64_t{784111777} * 1'000'000'000;
+/// Reads some of what was listed.
+void ReadRange(const std::shared_ptr<const http::HttpStore>& store, const files::FileInfo& file,
+               std::string_view input) {
   const auto opened = http::OpenHttpObject(store, file);
   CheckStatus(opened.status(), input);
   if (!opened.ok()) return;
@@ -106,6 +102,16 @@ void Read(const std::shared_ptr<const http::HttpStore>& store, const std::string
   const auto count = (*opened)->ReadAt(10, 20, bytes.data());
   CheckStatus(count.status(), input);
   if (count.ok() && *count != 20) Fail("another number of bytes is read", input);
+}
+
+/// Reads what was listed as an object of 40 bytes.
+void Read(const std::shared_ptr<const http::HttpStore>& store, const std::string& uri, uint8_t bits,
+          std::string_view input) {
+  files::FileInfo file{uri, kObjectBytes, {}};
+  file.identity.kind = files::IdentityKind::kTime;
+  if ((bits & 0x20) != 0) file.identity.tag = "\"tag\"";
+  if ((bits & 0x40) != 0) file.identity.mtime_ns = int64_t{784111777} * 1'000'000'000;
+  ReadRange(store, file, input);
 }
 
 /// A Hub whose index is another's.
@@ -135,13 +141,7 @@ void ReadOfHub(uint8_t bits, std::string_view input) {
   file.identity.kind = files::IdentityKind::kTime;
   // What the Hub keeps elsewhere, and what it serves itself.
   file.identity.tag = std::string((bits & 0x20) != 0 ? 40 : 64, 'b');
-  const auto opened = http::OpenHttpObject(store, file);
-  CheckStatus(opened.status(), input);
-  if (!opened.ok()) return;
-  std::vector<char> bytes(20);
-  const auto count = (*opened)->ReadAt(10, 20, bytes.data());
-  CheckStatus(count.status(), input);
-  if (count.ok() && *count != 20) Fail("another number of bytes is read", input);
+  ReadRange(store, file, input);
 }
 
 void Write(const stores::ObjectStore& store, std::string_view input) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from cases_in_turn import cases_in_turn
+from closed_loaders import check_closing_ends_reading
 from faults import Rule
 from served_files import HASTY, ServedFiles, served_files
 from server_process import free_ports
@@ -225,24 +225,8 @@ def test_closing_ends_it_within_a_second(
         before = threads()
         batches = loader(address, storage_options=options)
         here.proxy.rules = [WAITING[name]]
-        ended: list[Exception] = []
-        reading = threading.Thread(target=_read, args=(batches, ended), daemon=True)
-        reading.start()
-        time.sleep(0.3)
-        begin = time.monotonic()
-        batches.close()
-        assert time.monotonic() - begin < 1
-        reading.join(1)
-        assert not reading.is_alive()
-        assert [str(error) for error in ended] == ["the loader is closed; make a new one"]
+        check_closing_ends_reading(batches)
         _eventually(lambda: threads() <= before)
-
-
-def _read(batches: Any, ended: list[Exception]) -> None:
-    try:
-        list(iter(batches))
-    except ValueError as error:
-        ended.append(error)
 
 
 def _eventually(is_so: Callable[[], bool]) -> None:

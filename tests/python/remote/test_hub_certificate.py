@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from closed_loaders import check_closing_ends_reading
 from faults import Rule
 from hub_files import HubFiles
 from hub_server import HUB, STORE, HubServer, head
@@ -358,7 +358,6 @@ def test_closing_ends_it_within_a_second(name: str, here: HubFiles) -> None:
     path, _ = PLACES[place]
     options = {**here.options, "stall_timeout": 30, "retry_timeout": 300, "retry_delay": 5}
     fault = rule(**{"fault": "status", "path": path, "times": 1 << 30, **what})
-    ended: list[Exception] = []
     if place == "api":
         # It lists when it is made.
         here.hub.rules = [fault]
@@ -366,22 +365,7 @@ def test_closing_ends_it_within_a_second(name: str, here: HubFiles) -> None:
         return
     batches = loader(here.address("rows.jsonl"), storage_options=options)
     here.hub.rules = [fault]
-    reading = threading.Thread(target=_read, args=(batches, ended), daemon=True)
-    reading.start()
-    time.sleep(0.3)
-    begin = time.monotonic()
-    batches.close()
-    assert time.monotonic() - begin < 1
-    reading.join(1)
-    assert not reading.is_alive()
-    assert [str(error) for error in ended] == ["the loader is closed; make a new one"]
-
-
-def _read(batches: Any, ended: list[Exception]) -> None:
-    try:
-        list(iter(batches))
-    except ValueError as error:
-        ended.append(error)
+    check_closing_ends_reading(batches)
 
 
 def _eventually(is_so: Any) -> None:

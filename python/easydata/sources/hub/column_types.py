@@ -17,7 +17,7 @@ _NAMED = {
 }  # fmt: skip
 
 
-def types_of_schema(schema: pa.Schema | None, root: str) -> dict[str, str]:
+def types_of_schema(schema: pa.Schema | None) -> dict[str, str]:
     """Types by the paths of columns, {"n": "int64", "m.b": "string"}.
 
     What has no name among them (times, bytes, decimals) is left as the files have it.

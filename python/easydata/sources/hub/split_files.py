@@ -155,9 +155,9 @@ def _of_builder(
             files=files,
             format=_format_of(root, builder.name, files),
             options=_options_of(root, builder),
-            column_types=types_of_schema(_schema_of(builder), root),
+            column_types=types_of_schema(_schema_of(builder)),
             columns=_columns_of(builder),
-            num_rows=_num_rows(builder, descriptions),
+            num_rows=_num_rows(builder),
         )
 
 
@@ -211,7 +211,7 @@ def _columns_of(builder: Any) -> list[str] | None:
     return None if schema is None else list(schema.names)
 
 
-def _num_rows(builder: Any, descriptions: Mapping[str, bytes]) -> dict[str, int]:
+def _num_rows(builder: Any) -> dict[str, int]:
     return {
         str(name): info.num_examples
         for name, info in (builder.info.splits or {}).items()
