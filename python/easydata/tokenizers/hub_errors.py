@@ -46,8 +46,8 @@ def offline_error(name: str, cache: str, is_there: bool) -> FileNotFoundError:
     lacks = "has not all of its files" if is_there else "does not have it"
     return FileNotFoundError(
         f"tokenizer {name} does not exist here{names_of(name)}, and the Hub is not asked, since "
-        f"HF_HUB_OFFLINE is set: its cache, {cache}, {lacks}; load it once without HF_HUB_OFFLINE, "
-        "or give the folder"
+        f"HF_HUB_OFFLINE is set: its cache, {cache}, {lacks}; load it once without HF_HUB_OFFLINE "
+        f"(hf download {name.partition('@')[0]} --include '*token*'), or give the folder"
     )
 
 

@@ -162,9 +162,10 @@ bool IsLikeHubName(std::string_view name) {
 Status WithHubHint(const std::vector<std::string>& given, const Status& nothing) {
   if (given.size() != 1 || !IsLikeHubName(given[0])) return nothing;
   return nothing.WithMessage(nothing.message(),
-                             "; a dataset of the Hugging Face Hub is read by "
-                             "type=\"hf\", or as hf://datasets/",
-                             given[0]);
+                             "; a dataset of the Hugging Face Hub is read by type=\"hf\", or as "
+                             "hf://datasets/",
+                             given[0], ", or comes here by: hf download --repo-type dataset ",
+                             given[0], " --local-dir ", given[0]);
 }
 
 }  // namespace

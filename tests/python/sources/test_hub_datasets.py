@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hub_server import HubServer
 from test_hub_layouts import LAYOUTS, Files, card, csv, jsonl, numbered, parquet, rows_of
@@ -73,6 +74,12 @@ def test_what_is_not_streamed_is_downloaded_first(hub_here: HubServer, tmp_path:
     streamed = HuggingFaceShardedSource(name, cache_dir=str(tmp_path / "cache"))
     assert list(streamed) == expected
     assert not [each for each in hub_here.log[asked:] if each.server == "cdn"]
+
+
+def test_lines_in_zstd_are_read(hub_here: HubServer) -> None:
+    packed = pa.compress(jsonl(rows_of("z")), codec="zstd", asbytes=True)
+    name = made(hub_here, {"train.jsonl.zst": packed, "test.jsonl.zst": packed})
+    assert list(HuggingFaceShardedSource(name, "test")) == rows_of("z")
 
 
 def test_names_with_brackets_are_downloaded_too(hub_here: HubServer, tmp_path: Path) -> None:
@@ -140,8 +147,9 @@ def test_what_there_is_not_is_said(hub_here: HubServer) -> None:
 
 def test_a_name_without_type_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r'type="hf", or as hf://datasets/org/data'):
+    with pytest.raises(FileNotFoundError, match=r'type="hf", or as hf://datasets/org/data') as told:
         create_source(DatasetConfig("org/data"))
+    assert "hf download --repo-type dataset org/data --local-dir org/data" in str(told.value)
     with pytest.raises(FileNotFoundError) as raised:
         create_source(DatasetConfig("org/data.jsonl"))
     assert "hf" not in str(raised.value)
