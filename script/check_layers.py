@@ -36,7 +36,7 @@ RANKS = (
     ("storage",),
     ("stream", "chat", "record_file"),
     ("order",),
-    ("source", "transform", "trainer", "mix", "pack", "sink"),
+    ("source", "cache", "transform", "trainer", "mix", "pack", "sink"),
     ("loader", "verify"),
     ("plan",),
     ("configs",),

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "easydata/base/status.h"
+
+namespace easydata {
+
+/// What tells a block that is kept from all others: XXH3, 128 bits, of everything that determines
+/// its rows, and of the part of that which is the plan that made it.
+struct BlockKey {
+  using Hash = std::array<uint64_t, 2>;  // high, low
+
+  Hash plan = {};   // what the operators upstream are, without their files
+  Hash block = {};  // the plan, the file, and which of its blocks
+
+  auto operator<=>(const BlockKey&) const = default;
+};
+
+/// Rows that an operator made of a block of a file, as they are kept.
+struct KeptBlock {
+  std::shared_ptr<arrow::RecordBatch> rows;
+  /// What must be known of the block without reading it; a few bytes.
+  std::string facts;
+  /// What else belongs to it; empty for most.
+  std::string notes;
+};
+
+/// Keeps blocks of rows, so that whoever needs one again finds it: in this process, in a later one,
+/// on another machine. What it gives is what was put, or nothing. Thread-safe.
+///
+/// Nothing that goes wrong with keeping is an error of the stream: what cannot be read is made
+/// again, what cannot be written is dropped, and both are counted.
+class BlockStore {
+ public:
+  /// The right to make a block, which ends with the object: other processes that want the block
+  /// wait for it where they can, and make it themselves where they waited too long.
+  class Claim {
+   public:
+    virtual ~Claim() = default;
+    /// Keeps the block. Returns at once: it is written by a thread of the store, or dropped where
+    /// the disk is full or too slow.
+    virtual void Put(KeptBlock block) = 0;
+  };
+  /// Of one lookup: the block, or the right to make it.
+  struct Found {
+    std::optional<KeptBlock> block;
+    std::unique_ptr<Claim> claim;
+  };
+
+  virtual ~BlockStore() = default;
+
+  /// KeptBlock::facts of a block that is kept; nothing where it is not. Reads nothing.
+  virtual std::optional<std::string> Facts(const BlockKey& key) = 0;
+
+  /// Gives a block, whose rows have the columns of `schema`, or the right to make it. May wait for
+  /// another process that makes it: not longer than a few seconds, and not on after
+  /// exec::StopScope says so (Cancelled).
+  virtual Result<Found> Find(const BlockKey& key, const std::shared_ptr<arrow::Schema>& schema) = 0;
+};
+
+}  // namespace easydata
