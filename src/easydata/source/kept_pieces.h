@@ -22,6 +22,7 @@ struct PieceFacts {
   int64_t next_piece = kNoMorePieces;
   /// There is no such piece: the block ended before it.
   bool is_end = false;
+  int64_t first_line = 0;  // of the piece, where a part begins with it: a CSV file has a header
 
   std::string ToText() const;
   /// Nothing for what is none.
