@@ -31,6 +31,11 @@ uint64_t Hash64(std::string_view bytes, uint64_t seed) {
   return long_hash(bytes.data(), bytes.size(), seed);
 }
 
+std::array<uint64_t, 2> Hash128(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return {hash.high64, hash.low64};
+}
+
 std::string ToHex(uint64_t value) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text(16, '0');

@@ -13,6 +13,8 @@
 #include "easydata/base/random.h"
 #include "easydata/base/slab_pool.h"
 #include "easydata/order/bucket_order.h"
+#include "easydata/stream/apply_ops.h"
+#include "easydata/stream/block_store.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/no_rows.h"
@@ -89,6 +91,17 @@ class WindowShuffleStage : public Stage {
     return batch;
   }
 
+  Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
+                                 const BlockKeeping& keeping) override {
+    if (!AllKeepRows(ops)) {
+      return std::string("rows are shuffled before some of them are left out: shuffle behind that");
+    }
+    if (options_.bucket_rows > 0) return std::string("its rows are put into buckets before");
+    BlockKeeping measured = keeping;
+    measured.with_row_bytes = true;
+    return reader_.upstream()->KeepBlocks(ops, measured);
+  }
+
   bool SkipGathering() override {
     leaves_gathering_ = true;
     return true;
@@ -159,7 +172,8 @@ class WindowShuffleStage : public Stage {
       const Batch& batch = reader_.batch();
       if (measured_ != batch.rows) {
         measured_ = batch.rows;
-        bytes_by_row_ = ContentBytesByRow(*measured_);
+        bytes_by_row_ =
+            batch.row_bytes != nullptr ? *batch.row_bytes : ContentBytesByRow(*measured_);
         if (options_.bucket_rows > 0) {
           ARROW_ASSIGN_OR_RAISE(lengths_by_row_, LengthsOf(batch));
         }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -11,27 +10,28 @@ namespace easydata::plan {
 
 /// Keeps the rows that `input` makes of each block of its files in `store`, and takes those that
 /// are there from it. The rows, their order, the plan's description and its states are those of
-/// `input`, whatever is there.
-///
-/// NotImplemented where `input` is not made block by block of files, as behind a mix or packed
-/// rows: the message says where the cache belongs. Where an operator cannot be recognised in
-/// another process nothing is kept: WhyNothingIsKept() says so.
-Result<LogicalPlanPtr> Cached(LogicalPlanPtr input, std::shared_ptr<BlockStore> store);
+/// `input`, whatever is there. Where nothing of it can be kept (WhyNothingIsKept), it is `input`.
+LogicalPlanPtr Cached(LogicalPlanPtr input, std::shared_ptr<BlockStore> store);
 
-/// What a store has of a plan's rows.
-struct KeptRows {
-  BlockKey::Hash plan = {};
-  std::string described;  // what `plan` is the hash of, as JSON
-  int64_t blocks = 0;
-  int64_t kept_blocks = 0;
-  int64_t bytes = 0;       // of the blocks' files
-  int64_t kept_bytes = 0;  // of those that are kept
-};
-
-/// Why nothing of a plan's rows is kept, and what to do about it; "" where they are.
+/// Why nothing of a plan's rows can be kept, and what to do about it; "" where it can: its rows are
+/// made block by block of files, as they are not behind a mix or in packed rows, and each of its
+/// operators can be recognised in another process.
 Result<std::string> WhyNothingIsKept(const LogicalPlan& input);
 
+/// Whether whoever reads a plan splits documents itself (Request::whole_documents): other tokens
+/// are kept of those.
+enum class Documents { kAsTheyAre, kWhole };
+
+/// What tells the operators of a plan from others, without files: it is the same wherever they lie,
+/// in whatever order they are read.
+struct KeptPlan {
+  BlockKey::Hash hash = {};
+  std::string described;  // what it is the hash of, as JSON
+};
+Result<KeptPlan> KeptPlanOf(const LogicalPlan& input, Documents documents);
+
 /// Looks which blocks of the files of `input` are in `store`; reads files' headers and footers.
-Result<KeptRows> LookForKept(const LogicalPlan& input, BlockStore* store);
+Result<KeptRows> LookForKept(const LogicalPlan& input, Documents documents,
+                             std::shared_ptr<BlockStore> store);
 
 }  // namespace easydata::plan

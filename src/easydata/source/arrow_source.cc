@@ -30,6 +30,7 @@ int64_t SliceRows(const arrow::RecordBatch& batch) {
 
 struct Slice {
   BatchPtr rows;
+  PieceId piece;
   int64_t next_at;
   int64_t next_skip;
 };
@@ -87,6 +88,7 @@ class ArrowReader : public ShardReader {
             into = 0;
           }
           Slice slice;
+          slice.piece = {file->next() - 1, into};
           slice.rows = batch->Slice(into, SliceRows(*batch));
           into += slice.rows->num_rows();
           const bool whole = into == batch->num_rows();
@@ -107,6 +109,8 @@ class ArrowReader : public ShardReader {
     BlockTask task;
     task.next_at = slice->next_at;
     task.next_skip = slice->next_skip;
+    if (skip_ == 0) task.piece = slice->piece;
+    task.next_piece = slice->next_skip == 0 ? kNoMorePieces : slice->next_skip;
     task.decode = [batch = std::move(slice->rows), schema = schema_, on_error = on_error_,
                    skip = std::exchange(skip_, 0)]() {
       return BlockInColumns(batch, schema, skip, on_error);

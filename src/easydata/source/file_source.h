@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +22,16 @@ class FileSource : public Source {
   std::shared_ptr<const files::FileSystems> storage() const override {
     return files_.files().empty() ? nullptr : files_.files().front().storage;
   }
+  Result<std::optional<ShardIdentity>> Identity(size_t shard) const override {
+    {
+      std::lock_guard<std::mutex> lock(identities_mutex_);
+      const auto known = identities_.find(shard);
+      if (known != identities_.end()) return known->second;
+    }
+    ARROW_ASSIGN_OR_RAISE(const ShardIdentity identity, IdentityOfFile(files_.files()[shard]));
+    std::lock_guard<std::mutex> lock(identities_mutex_);
+    return identities_.emplace(shard, identity).first->second;
+  }
 
  protected:
   const FileList& files() const { return files_; }
@@ -36,6 +48,8 @@ class FileSource : public Source {
 
  private:
   const FileList files_;
+  mutable std::mutex identities_mutex_;
+  mutable std::map<size_t, ShardIdentity> identities_;  // by shard
 };
 
 }  // namespace easydata::source

@@ -122,6 +122,7 @@ class PlainReader : public ShardReader {
       if (block.ok() && block->broken.ok()) block->broken = std::move(broken);
       return block;
     };
+    if (skip == 0) task.piece = PieceId{next_, 0};
     task.next_at = ++next_;
     return task;
   }
@@ -195,7 +196,8 @@ class CompressedReader : public ShardReader {
       if (!chunk.has_value()) return std::nullopt;
     }
     BlockTask task;
-    task.next_at = chunk->number + 1;
+    task.next_at = task.next_piece = chunk->number + 1;
+    if (skip == 0) task.piece = PieceId{0, chunk->number};
     auto held = std::make_shared<CutChunk>(std::move(*chunk));
     task.decode = [held, skip, decoder = decoder_] {
       return decoder->Decode({held->text.data(), static_cast<size_t>(held->size)}, skip);

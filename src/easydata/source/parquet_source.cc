@@ -173,7 +173,11 @@ class ParquetReader : public ShardReader {
         auto read = slices_->Next();
         if (!read.ok()) return Damaged(GroupName(group_), read.status());
         if (auto& slice = *read; slice.has_value()) {
-          return Task(group_, [batch = std::move(*slice)]() -> Result<Batch> { return batch; });
+          const auto group = file_->metadata->RowGroup(group_);
+          const int64_t piece = next_slice_++;
+          const bool is_last = next_slice_ * SliceRows(*group) >= group->num_rows();
+          return Task({group_, piece}, is_last ? kNoMorePieces : next_slice_,
+                      [batch = std::move(*slice)]() -> Result<Batch> { return batch; });
         }
         SetSlices(nullptr);
         ++group_;
@@ -188,8 +192,9 @@ class ParquetReader : public ShardReader {
       const int g = group_++;
       ARROW_RETURN_NOT_OK(Announce(g));
       return Task(
-          g, [file = file_, leaves = leaves_, g, rows = group->num_rows(),
-              count = context_.count_bytes] { return ReadGroup(*file, g, leaves, rows, count); });
+          {g, 0}, kNoMorePieces,
+          [file = file_, leaves = leaves_, g, rows = group->num_rows(),
+           count = context_.count_bytes] { return ReadGroup(*file, g, leaves, rows, count); });
     }
   }
 
@@ -222,9 +227,12 @@ class ParquetReader : public ShardReader {
   static std::string GroupName(int group) { return "row group " + std::to_string(group); }
 
   template <typename Get>
-  BlockTask Task(int group, Get get) {
+  BlockTask Task(PieceId piece, int64_t next_piece, Get get) {
     BlockTask task;
-    task.decode = [group, get = std::move(get), skip = std::exchange(skip_, 0), schema = schema_,
+    if (skip_ == 0) task.piece = piece;
+    task.next_piece = next_piece;
+    task.decode = [group = static_cast<int>(piece.block), get = std::move(get),
+                   skip = std::exchange(skip_, 0), schema = schema_,
                    on_error = on_error_]() -> Result<DecodedBlock> {
       auto read = get();
       if (!read.ok()) return Damaged(GroupName(group), read.status());
@@ -309,7 +317,7 @@ class ParquetReader : public ShardReader {
       bool is_new = true;
     };
     auto state = std::make_shared<Slices>();
-    state->next = std::exchange(first_slice_, 0);
+    state->next = next_slice_ = std::exchange(first_slice_, 0);
     SetSlices(std::make_unique<ReadAhead<Batch>>(
         context_.pool, 2,
         [state, file = file_, leaves = leaves_, group = group_, slice_rows,
@@ -355,6 +363,7 @@ class ParquetReader : public ShardReader {
   int group_ = 0;
   int announced_ = 0;  // groups before this one
   int64_t first_slice_ = 0;
+  int64_t next_slice_ = 0;  // of those that are read: the one to hand out
   int64_t skip_ = 0;
   std::mutex mutex_;  // guards slices_ against Cancel()
   bool cancelled_ = false;

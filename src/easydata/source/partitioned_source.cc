@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "easydata/base/escaped_text.h"
+#include "easydata/base/hash.h"
 #include "easydata/json/json_column.h"
 #include "easydata/stream/common_type.h"
 
@@ -285,6 +286,15 @@ class PartitionedSource : public Source {
 
   Result<std::string> VocabularyText(size_t shard) const override {
     return files_->VocabularyText(shard);
+  }
+  /// The file's, with what its folders say.
+  Result<std::optional<ShardIdentity>> Identity(size_t shard) const override {
+    ARROW_ASSIGN_OR_RAISE(auto identity, files_->Identity(shard));
+    if (!identity.has_value()) return identity;
+    std::string text = ToHex(identity->hash[0]) + ToHex(identity->hash[1]);
+    for (const PartitionColumn& each : *partitions_) text += "\n" + each.json[shard];
+    identity->hash = Hash128(text);
+    return identity;
   }
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override {
     return files_->KnownRows(shard);

@@ -47,6 +47,7 @@ class RecordReader : public ShardReader {
           if (!*more) return std::nullopt;
           return piece;
         });
+    begin_ = position_.at;
     if (position_.at == 0) ARROW_RETURN_NOT_OK(FindRow());
     position_.exact = true;
     return position_;
@@ -61,7 +62,9 @@ class RecordReader : public ShardReader {
       if (!piece.has_value()) return std::nullopt;
     }
     BlockTask task;
-    task.next_at = piece->end;
+    task.next_at = task.next_piece = piece->end;
+    if (skip == 0) task.piece = PieceId{0, begin_};
+    begin_ = piece->end;
     auto held = std::make_shared<RecordPiece>(std::move(*piece));
     task.decode = [held, skip, decoder = decoder_]() -> Result<DecodedBlock> {
       const auto records = static_cast<int64_t>(held->records.size());
@@ -93,6 +96,7 @@ class RecordReader : public ShardReader {
         return Status::OK();
       }
       row += rows;
+      begin_ = piece->end;
       position_.line += piece->num_lines();
     }
     return Status::OK();
@@ -105,6 +109,7 @@ class RecordReader : public ShardReader {
   const ReadContext context_;
   std::unique_ptr<ReadAhead<RecordPiece>> ahead_;
   std::optional<RecordPiece> found_;
+  int64_t begin_ = 0;  // of the next piece
 };
 
 }  // namespace

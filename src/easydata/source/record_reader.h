@@ -12,12 +12,10 @@
 #include "easydata/files/codec.h"
 #include "easydata/files/text_encoding.h"
 #include "easydata/source/line_chunk.h"
+#include "easydata/source/shard_reader.h"
 #include "easydata/source/source.h"
 
 namespace easydata::source {
-
-/// The end of the last piece of a file that has no more.
-inline constexpr int64_t kNoMorePieces = -1;
 
 /// Whole records of a text format whose records do not end at every line end (CSV, JSON documents),
 /// about a chunk of them; finding their ends is serial, the rest is done in parallel.
@@ -32,7 +30,8 @@ struct RecordPiece {
   /// Whether a "\r" without a "\n" after it ends a line, too.
   bool ends_lines_at_returns = false;
   std::vector<Record> records;
-  int64_t end = 0;              // offset of the piece's end in the (decompressed) file
+  /// Offset of the piece's end in the (decompressed) file; kNoMorePieces at its end, where known.
+  int64_t end = 0;
   Status broken;                // why there is nothing after this piece
   bool breaks_at_line = false;  // `broken` is about the line after it
 

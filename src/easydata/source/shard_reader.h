@@ -67,12 +67,26 @@ struct DecodedBlock {
   void SetRows(std::shared_ptr<arrow::RecordBatch> batch, int64_t skip);
 };
 
+/// Which part of a shard a task decodes, on the grid that is the same wherever reading began.
+struct PieceId {
+  int64_t block = 0;  // Source::ListBlocks
+  int64_t piece = 0;  // of the block: 0 for its first one, then whatever the format says
+};
+
+/// What comes after a piece of a block.
+inline constexpr int64_t kNoMorePieces = -1;
+
 /// A block that is ready to be decoded on any thread.
 struct BlockTask {
   std::function<Result<DecodedBlock>()> decode;
   /// Where the block after this one starts, as its format numbers them.
   int64_t next_at = 0;
   int64_t next_skip = 0;
+  /// Nothing: it begins within a piece.
+  std::optional<PieceId> piece = std::nullopt;
+  /// PieceId::piece of the one after it, unless reading finds none there; kNoMorePieces where the
+  /// block is known to end.
+  int64_t next_piece = kNoMorePieces;
 };
 
 /// Reads one shard from a position on, block by block on a grid that depends on the file and the

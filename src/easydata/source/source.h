@@ -18,6 +18,7 @@
 #include "easydata/base/status.h"
 #include "easydata/config/field.h"
 #include "easydata/source/shard_columns.h"
+#include "easydata/source/shard_identity.h"
 #include "easydata/source/shard_reader.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
@@ -154,6 +155,10 @@ class Source {
   /// What the file of shard `shard` says of the vocabulary of its tokens (kVocabularyKey); "" where
   /// it says nothing, or is of a format that cannot. Reads what Schema() does.
   virtual Result<std::string> VocabularyText(size_t shard) const { return std::string(); }
+
+  /// What tells the rows of a shard from those of all others, for whoever keeps them; nothing where
+  /// nothing does, as of rows in memory. May read a little of the file; remembered.
+  virtual Result<std::optional<ShardIdentity>> Identity(size_t shard) const { return std::nullopt; }
 
   /// Whether text comes as the file has it, not yet checked to be UTF-8.
   virtual bool has_unchecked_text() const { return false; }

@@ -85,6 +85,66 @@ std::vector<AppliedBatch> ApplyOpsToPieces(const Ops& ops, std::vector<Batch> pi
   return out;
 }
 
+namespace {
+
+bool HaveOneParent(const Address& a, const Address& b) {
+  return a.shard == b.shard && a.row == b.row;
+}
+
+/// Joins what came of pieces, up to the first that has an error.
+Result<AppliedBatch> Joined(std::vector<AppliedBatch> pieces) {
+  AppliedBatch out;
+  std::vector<Batch> batches;
+  for (AppliedBatch& piece : pieces) {
+    out.error = std::move(piece.error);
+    if (piece.batch.rows != nullptr) batches.push_back(std::move(piece.batch));
+  }
+  if (!batches.empty()) {
+    ARROW_ASSIGN_OR_RAISE(out.batch, ConcatenateBatches(batches));
+  }
+  return out;
+}
+
+}  // namespace
+
+int64_t EndOfPiece(const PiecewiseOp& op, const Batch& batch, int64_t begin) {
+  constexpr int64_t kRows = PiecewiseOp::kPieceRows;
+  const int64_t rows = batch.num_rows();
+  int64_t end = std::min((begin / kRows + 1) * kRows, rows);
+  if (!op.joins_parts() || batch.addresses.size() == 0) return end;
+  while (end < rows && HaveOneParent(batch.addresses.At(end - 1), batch.addresses.At(end))) {
+    ++end;
+  }
+  return end;
+}
+
+AppliedBatch ApplyOpsToWhole(const Ops& ops, Batch batch, BusyTimes* busy) {
+  AppliedBatch out{std::move(batch), Status::OK(), 0};
+  for (size_t begin = 0; begin < ops.size() && out.batch.rows != nullptr;) {
+    size_t end = begin + 1;
+    while (end < ops.size() && ops[end]->piecewise() == nullptr) ++end;
+    const Ops together(ops.begin() + static_cast<std::ptrdiff_t>(begin),
+                       ops.begin() + static_cast<std::ptrdiff_t>(end));
+    std::vector<Batch> pieces;
+    if (const PiecewiseOp* const op = ops[begin]->piecewise(); op != nullptr) {
+      for (int64_t row = 0; row < out.batch.num_rows();) {
+        const int64_t end_row = EndOfPiece(*op, out.batch, row);
+        pieces.push_back(out.batch.Slice(row, end_row - row));
+        row = end_row;
+      }
+    }
+    if (pieces.empty()) pieces.push_back(std::move(out.batch));
+    auto joined = exec::CatchExceptions(
+        [&] { return Joined(ApplyOpsToPieces(together, std::move(pieces), busy)); });
+    if (!joined.ok()) return {Batch{}, joined.status(), 0};
+    // An error of rows that come earlier replaces one that was there.
+    if (joined->error.ok()) joined->error = std::move(out.error);
+    out = std::move(*joined);
+    begin = end;
+  }
+  return out;
+}
+
 bool AllKeepRows(const Ops& ops) {
   return std::all_of(ops.begin(), ops.end(), [](const auto& op) { return op->keeps_rows(); });
 }

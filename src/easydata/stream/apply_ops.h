@@ -30,6 +30,10 @@ AppliedBatch ApplyOps(const std::vector<std::shared_ptr<const BatchOp>>& ops, Ba
 std::vector<AppliedBatch> ApplyOpsToPieces(const std::vector<std::shared_ptr<const BatchOp>>& ops,
                                            std::vector<Batch> pieces, BusyTimes* busy);
 
+/// ApplyOps() of any ops: what one of them works on in pieces is cut for it, and joined again.
+AppliedBatch ApplyOpsToWhole(const std::vector<std::shared_ptr<const BatchOp>>& ops, Batch batch,
+                             BusyTimes* busy);
+
 /// Whether each row comes out of all of them as one row.
 bool AllKeepRows(const std::vector<std::shared_ptr<const BatchOp>>& ops);
 

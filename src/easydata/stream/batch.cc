@@ -112,6 +112,10 @@ Batch Batch::Slice(int64_t offset, int64_t length) const {
   out.rows = rows->Slice(offset, length);
   length = out.rows->num_rows();
   out.addresses = addresses.Slice(offset, length);
+  if (row_bytes != nullptr) {
+    out.row_bytes = std::make_shared<const std::vector<int64_t>>(
+        row_bytes->begin() + offset, row_bytes->begin() + offset + length);
+  }
   if (spans != nullptr) {
     auto table = std::make_shared<SpanTable>();
     const int64_t first = spans->row_starts[offset];
@@ -144,6 +148,12 @@ Result<Batch> Batch::Take(const std::vector<int64_t>& indices) const {
     out.addresses = addresses.Take(indices);
   } else {
     out.spans = spans->Take(indices);
+  }
+  if (row_bytes != nullptr) {
+    std::vector<int64_t> taken;
+    taken.reserve(indices.size());
+    for (const int64_t index : indices) taken.push_back((*row_bytes)[index]);
+    out.row_bytes = std::make_shared<const std::vector<int64_t>>(std::move(taken));
   }
   out.dropped = dropped;
   return out;

@@ -110,6 +110,9 @@ struct Batch {
   std::shared_ptr<const SpanTable> spans;
   std::vector<DropCount> dropped;
   MixWatermark watermark;
+  /// Bytes of content of each row before what was done to it, where a stage downstream has to know
+  /// them (BlockKeeping); null: they are those of `rows`.
+  std::shared_ptr<const std::vector<int64_t>> row_bytes;
   /// Where it is set, the rows are these, and are yet to be gathered (GatherRows): `rows`,
   /// `addresses` and `spans` are empty. Only for consumers that called Stage::SkipGathering().
   std::shared_ptr<const UngatheredRows> ungathered;

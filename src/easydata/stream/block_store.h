@@ -57,6 +57,10 @@ class BlockStore {
 
   virtual ~BlockStore() = default;
 
+  /// Says what a plan is, as JSON, whose blocks will come: for people who want to know why a block
+  /// is not there.
+  virtual void NotePlan(const BlockKey::Hash& plan, const std::string& json) {}
+
   /// KeptBlock::facts of a block that is kept; nothing where it is not. Reads nothing.
   virtual std::optional<std::string> Facts(const BlockKey& key) = 0;
 
@@ -64,6 +68,29 @@ class BlockStore {
   /// another process that makes it: not longer than a few seconds, and not on after
   /// exec::StopScope says so (Cancelled).
   virtual Result<Found> Find(const BlockKey& key, const std::shared_ptr<arrow::Schema>& schema) = 0;
+};
+
+/// What a store has of a plan's rows.
+struct KeptRows {
+  int64_t blocks = 0;
+  int64_t kept_blocks = 0;
+  int64_t bytes = 0;  // of the files that the blocks are of
+  int64_t kept_bytes = 0;
+};
+
+/// How a stage is to keep what it makes of blocks.
+struct BlockKeeping {
+  std::shared_ptr<BlockStore> store;
+  /// BlockKey::plan of what is kept.
+  BlockKey::Hash plan = {};
+  /// A stage downstream of the stage that reads measures rows before `ops` are applied: batches
+  /// have Batch::row_bytes.
+  bool with_row_bytes = false;
+  /// Where it is set, nothing will be read: all blocks of the stream are counted here.
+  KeptRows* counted = nullptr;
+
+  /// That of part number `part` of a plan that has several.
+  BlockKeeping OfPart(size_t part) const;
 };
 
 }  // namespace easydata

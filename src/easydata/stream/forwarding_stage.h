@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "easydata/stream/stage.h"
 
@@ -27,6 +29,10 @@ class ForwardingStage : public Stage {
   StageStats stats() const override { return upstream_->stats(); }
   Result<bool> Fuse(std::shared_ptr<const BatchOp> op) override {
     return upstream_->Fuse(std::move(op));
+  }
+  Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
+                                 const BlockKeeping& keeping) override {
+    return upstream_->KeepBlocks(ops, keeping);
   }
 
  protected:

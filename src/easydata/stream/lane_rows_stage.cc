@@ -31,6 +31,12 @@ class LaneRowsStage : public Stage {
     return dealt;
   }
 
+  /// Rows that were expanded, or left some out, have the numbers that they are selected by.
+  Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
+                                 const BlockKeeping& keeping) override {
+    return upstream_->KeepBlocks(ops, keeping);
+  }
+
   Cursor Save() const override { return upstream_->Save(); }
   Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
   Result<std::optional<int64_t>> NumRows() override {

@@ -16,6 +16,7 @@
 
 #include "easydata/exec/ordered_map.h"
 #include "easydata/stream/apply_ops.h"
+#include "easydata/stream/block_store.h"
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/packed_rows.h"
 #include "easydata/stream/piecewise_op.h"
@@ -36,11 +37,6 @@ Cursor InsideBatch(Cursor before, int64_t row) {
   });
 }
 
-/// The parent of a row, which all parts share that an expansion made of it.
-bool HaveOneParent(const Address& a, const Address& b) {
-  return a.shard == b.shard && a.row == b.row;
-}
-
 class MapStage : public Stage {
  public:
   MapStage(std::unique_ptr<Stage> upstream, const StageContext& context)
@@ -58,8 +54,22 @@ class MapStage : public Stage {
     return true;
   }
 
+  Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
+                                 const BlockKeeping& keeping) override {
+    std::vector<std::shared_ptr<const BatchOp>> all = ops_;
+    all.insert(all.end(), ops.begin(), ops.end());
+    ARROW_ASSIGN_OR_RAISE(std::string problem, upstream_->KeepBlocks(all, keeping));
+    if (!problem.empty()) return problem;
+    // The stage that reads applies them, and there is nothing left to do here.
+    ops_.clear();
+    schema_ = upstream_->schema();
+    leaves_all_upstream_ = true;
+    return problem;
+  }
+
   Result<std::optional<Batch>> Next() override {
     ARROW_RETURN_NOT_OK(error_);
+    if (leaves_all_upstream_ && ops_.empty()) return NextOfUpstream();
     if (map_ == nullptr) StartMap();
     for (;;) {
       if (cancelled_) return Status::Cancelled("the stream was closed");
@@ -90,6 +100,7 @@ class MapStage : public Stage {
   }
 
   Cursor Save() const override {
+    if (leaves_all_upstream_ && ops_.empty()) return upstream_->Save();
     Cursor cursor = cursor_.empty() ? FirstPosition() : cursor_;
     if (given_ == 0) return cursor;
     return Cursor::Of([cursor = std::move(cursor), rows = given_] {
@@ -150,6 +161,15 @@ class MapStage : public Stage {
     Status error;   // comes out after the batch
   };
 
+  /// A batch of the upstream as it is, but gathered.
+  Result<std::optional<Batch>> NextOfUpstream() {
+    ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
+    if (!batch.has_value()) return batch;
+    if (batch->ungathered != nullptr) ARROW_RETURN_NOT_OK(Gather(&*batch));
+    rows_ += batch->num_rows();
+    return batch;
+  }
+
   /// Where the stage stands before its first batch.
   Cursor FirstPosition() const {
     return pass_over_ == 0 ? upstream_->Save() : InsideBatch(upstream_->Save(), pass_over_);
@@ -178,7 +198,7 @@ class MapStage : public Stage {
     const PiecewiseOp* const op = ops_[0]->piecewise();
     int64_t pieces = op == nullptr ? 1 : op->pieces_at_once();
     do {
-      next_row_ = op == nullptr ? rows : EndOfPiece(*op);
+      next_row_ = op == nullptr ? rows : EndOfPiece(*op, *pulled_, next_row_);
       task.ends.push_back(next_row_ - begin);
       task.cursors.push_back(next_row_ < rows ? InsideBatch(before_, next_row_) : after_);
     } while (next_row_ < rows && --pieces > 0);
@@ -206,19 +226,6 @@ class MapStage : public Stage {
       pass_over_ -= next_row_;
       if (next_row_ < pulled_->num_rows()) return true;
     }
-  }
-
-  /// The end of the piece of the pulled batch that begins at `next_row_`.
-  int64_t EndOfPiece(const PiecewiseOp& op) const {
-    constexpr int64_t kRows = PiecewiseOp::kPieceRows;
-    const int64_t rows = pulled_->num_rows();
-    int64_t end = std::min((next_row_ / kRows + 1) * kRows, rows);
-    if (!op.joins_parts() || pulled_->addresses.size() == 0) return end;
-    while (end < rows &&
-           HaveOneParent(pulled_->addresses.At(end - 1), pulled_->addresses.At(end))) {
-      ++end;
-    }
-    return end;
   }
 
   /// Runs on the pool.
@@ -274,6 +281,7 @@ class MapStage : public Stage {
   StageContext context_;
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
+  bool leaves_all_upstream_ = false;  // KeepBlocks() gave its ops to the upstream
   SlabPool slabs_;
 
   // What was pulled: ahead of what was handed out.

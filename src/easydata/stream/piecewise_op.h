@@ -32,4 +32,7 @@ class PiecewiseOp : public BatchOp {
   virtual std::vector<Result<Batch>> ApplyEach(std::vector<Batch> pieces) const = 0;
 };
 
+/// The end of the piece of a batch that begins at row `begin`.
+int64_t EndOfPiece(const PiecewiseOp& op, const Batch& batch, int64_t begin);
+
 }  // namespace easydata

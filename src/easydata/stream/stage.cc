@@ -8,6 +8,11 @@
 
 namespace easydata {
 
+Result<std::string> Stage::KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
+                                      const BlockKeeping& keeping) {
+  return std::string("its rows are not made block by block of files");
+}
+
 void StageStats::AddUpstream(const StageStats& upstream) {
   bytes_read += upstream.bytes_read;
   for (const auto& [stage, seconds] : upstream.wait_seconds) wait_seconds[stage] += seconds;

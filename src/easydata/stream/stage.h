@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "easydata/base/status.h"
 #include "easydata/stream/batch.h"
@@ -19,6 +20,7 @@
 namespace easydata {
 
 class BatchOp;
+struct BlockKeeping;  // stream/block_store.h
 
 /// What a stage has done since it was made; never part of the stream's position.
 struct StageStats {
@@ -83,6 +85,12 @@ class Stage {
   /// Takes `op` into the stage's own parallel work, so that one task reads a batch and applies it.
   /// Returns false when the stage does no parallel work. Called before the first Next() only.
   virtual Result<bool> Fuse(std::shared_ptr<const BatchOp> op) { return false; }
+
+  /// Applies `ops`, and keeps what comes of each block of the files that are read, or takes it from
+  /// where it is kept: "", or why nothing can be kept here, which changes nothing. Called once,
+  /// before the first Next() only; what is fused later works on what is kept.
+  virtual Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
+                                         const BlockKeeping& keeping);
 };
 
 /// Makes the error for a state that holds another value than was written.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "easydata/stream/apply_ops.h"
+
 namespace easydata::transform {
 namespace {
 
@@ -23,6 +25,12 @@ class LimitStage : public Stage {
     if (rows < batch->num_rows()) *batch = batch->Slice(0, rows);
     rows_ += rows;
     return batch;
+  }
+
+  Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
+                                 const BlockKeeping& keeping) override {
+    if (AllKeepRows(ops)) return upstream_->KeepBlocks(ops, keeping);
+    return std::string("a limit counts rows that are left out behind it");
   }
 
   Cursor Save() const override {

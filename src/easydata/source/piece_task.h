@@ -1,0 +1,47 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "easydata/source/shard_reader.h"
+#include "easydata/stream/batch.h"
+#include "easydata/stream/block_store.h"
+
+namespace easydata::source {
+
+/// A part of a shard that is read (read_order.h), and the cursor of the order there.
+struct OpenPart {
+  std::shared_ptr<const ShardRef> ref;
+  nlohmann::json cursor;
+  bool has_relative_rows = false;
+  size_t shard = 0;
+  ShardPosition from;
+  int64_t end_at = 0;
+  bool is_opened = false;
+  /// Set by the consumer: nothing more of it is wanted.
+  mutable std::atomic<bool> is_lost = false;
+};
+
+/// A piece of a shard that is ready to be made, on any thread.
+struct PieceTask {
+  std::shared_ptr<const OpenPart> part;
+  std::optional<ShardPosition> start;  // of the part's first task: where its reader begins
+  BlockTask task;
+  std::optional<BlockKey> key = std::nullopt;  // that what comes of it is kept by
+};
+
+/// What came of it: of `batch` and `block`, rows count from the piece's first one.
+struct PieceRows {
+  std::shared_ptr<const OpenPart> part;
+  std::optional<ShardPosition> start;
+  int64_t next_at = 0;
+  int64_t next_skip = 0;
+  DecodedBlock block;
+  Batch batch;
+  Status op_error;
+};
+
+}  // namespace easydata::source
