@@ -262,6 +262,7 @@ nb::str RenderConversation(const PyConversationRenderer& self, nb::handle row,
 BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
                      const BoundTemplate* with_tools, const std::string& name,
                      const std::string& text, bool keeps_rows, bool has_identity,
+                     const std::string& identity,
                      const std::string& messages, const std::string& output,
                      nb::typed<nb::dict, std::string, std::string> roles,
                      std::vector<std::string> own_roles, const std::string& variables,
@@ -270,6 +271,7 @@ BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
   TransformStep step({owned.Lend(std::move(callable)), false, refuses}, name, text);
   step.keeps_rows = keeps_rows;
   step.has_identity = has_identity;
+  step.identity = identity;
   step.fields.written = {output};
   if (!messages.empty()) step.fields.read.push_back(messages);
   step.fields.read.emplace_back(chat::kToolsField);
@@ -284,7 +286,7 @@ BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
   const auto renderer = chat::NativeChatRenderer(plain->shared(), with_tools->shared(),
                                                  Unwrap(chat::ChatVariables::Read(variables)));
   step.make_natively = [options, renderer, called = step.called, name, text, keeps_rows,
-                        has_identity](const StreamPlan& upstream, const Columns& wanted,
+                        has_identity, identity](const StreamPlan& upstream, const Columns& wanted,
                                       const FindForms&) -> Result<std::optional<StreamPlan>> {
     if (!wanted.has_value()) return std::nullopt;
     transform::RenderMessagesOptions of_stream = options;
@@ -293,6 +295,7 @@ BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
                            Columns({{options.text, ColumnKind::kText}}), name);
     auto node = MakeNode("map", {{"callable", text}}, upstream);
     node->has_identity = has_identity;
+    node->identity = identity;
     node->keeps_row_count = keeps_rows;
     ARROW_ASSIGN_OR_RAISE(
         auto op, transform::RenderMessagesOp(std::move(of_stream), renderer, std::move(rest)));
@@ -376,7 +379,8 @@ void BindChat(nb::module_& m) {
            "`field` is empty, of its instruction and answer.");
   m.def("render_step", &RenderStep, nb::arg("callable"), nb::arg("plain").none(),
         nb::arg("with_tools").none(), nb::kw_only(), nb::arg("name"), nb::arg("text"),
-        nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("messages"), nb::arg("output"),
+        nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("identity"), nb::arg("messages"),
+        nb::arg("output"),
         nb::arg("roles"), nb::arg("own_roles"), nb::arg("variables"), nb::arg("refuses"),
         "The step that renders the conversations in column `messages` into column `output`, by "
         "template `with_tools` where the row has tools. `variables` are JSON. `callable` does the "

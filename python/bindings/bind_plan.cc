@@ -194,7 +194,8 @@ class MadePlan : public plan::LogicalPlan {
 };
 
 BoundStep CallableStep(nb::object callable, const std::string& name, const std::string& text,
-                       bool keeps_rows, bool has_identity, bool expands, bool refuses,
+                       bool keeps_rows, bool has_identity, std::string identity, bool expands,
+                       bool refuses,
                        nb::object test, const BoundStep* whole, bool reads_all,
                        nb::object reads_only,
                        std::vector<std::pair<std::string, std::string>> renames,
@@ -204,6 +205,7 @@ BoundStep CallableStep(nb::object callable, const std::string& name, const std::
   TransformStep step({owned.Lend(std::move(callable)), expands, refuses}, name, text);
   step.keeps_rows = keeps_rows;
   step.has_identity = has_identity;
+  step.identity = std::move(identity);
   step.fields.reads_all = reads_all;
   step.fields.reads_only = ColumnsFromPython(reads_only);
   step.fields.renamed = std::move(renames);
@@ -219,12 +221,14 @@ BoundStep CallableStep(nb::object callable, const std::string& name, const std::
 }
 
 BoundStep ColumnStep(nb::object callable, const std::string& name, const std::string& text,
-                     bool keeps_rows, bool has_identity, const std::string& op,
+                     bool keeps_rows, bool has_identity, std::string identity,
+                     const std::string& op,
                      const std::string& options, nb::object test) {
   Owned owned;
   TransformStep step({owned.Lend(std::move(callable))}, name, text);
   step.keeps_rows = keeps_rows;
   step.has_identity = has_identity;
+  step.identity = std::move(identity);
   if (!test.is_none()) step.test = owned.Lend(std::move(test));
   step.op = Unwrap(transform::FindColumnOp(op));
   step.op_options = std::make_shared<const nlohmann::json>(nlohmann::json::parse(options));
@@ -284,8 +288,8 @@ void BindSteps(nb::module_& m) {
           "Whether that is one that works on rows without a schema, too.");
   m.def(
       "callable_step", &CallableStep, nb::arg("callable"), nb::kw_only(), nb::arg("name"),
-      nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("expands") = false,
-      nb::arg("refuses") = false, nb::arg("test") = nb::none(),
+      nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("identity"),
+      nb::arg("expands") = false, nb::arg("refuses") = false, nb::arg("test") = nb::none(),
       nb::arg("whole").none() = nb::none(), nb::arg("reads_all") = false,
       nb::arg("reads_only") = nb::none(),
       nb::arg("renames") = std::vector<std::pair<std::string, std::string>>(),
@@ -293,7 +297,8 @@ void BindSteps(nb::module_& m) {
       nb::arg("changes") = std::vector<std::string>(),
       nb::arg("reads") = std::vector<std::string>(),
       nb::sig("def callable_step(callable: collections.abc.Callable[..., object], *, name: str, "
-              "text: str, keeps_rows: bool, has_identity: bool, expands: bool = False, refuses: "
+              "text: str, keeps_rows: bool, has_identity: bool, identity: str, expands: bool = "
+              "False, refuses: "
               "bool = False, test: collections.abc.Callable[..., object] | None = None, whole: "
               "Step | None = None, reads_all: bool = False, reads_only: dict[str, str] | None = "
               "None, renames: collections.abc.Sequence[tuple[str, str]] = [], writes: "
@@ -304,10 +309,12 @@ void BindSteps(nb::module_& m) {
       "a filter. `whole`: the step in its place, upstream of a packer that splits documents. The "
       "rest says which fields it reads and gives (transform/field_use.h).");
   m.def("column_step", &ColumnStep, nb::arg("callable"), nb::kw_only(), nb::arg("name"),
-        nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("op"),
+        nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("identity"),
+        nb::arg("op"),
         nb::arg("options"), nb::arg("test") = nb::none(),
         nb::sig("def column_step(callable: collections.abc.Callable[..., object], *, name: str, "
-                "text: str, keeps_rows: bool, has_identity: bool, op: str, options: str, test: "
+                "text: str, keeps_rows: bool, has_identity: bool, identity: str, op: str, options: "
+                "str, test: "
                 "collections.abc.Callable[..., object] | None = None) -> Step"),
         "A step that is an operation on columns (transform/column_op.h); `options` are JSON. "
         "`callable` does the same to a row; `test`: of a filter.");

@@ -114,6 +114,7 @@ struct PyExampleMaker {
 
 BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const std::string& name,
                        const std::string& text, bool keeps_rows, bool has_identity,
+                       const std::string& identity,
                        const std::string& template_hash, std::vector<std::string> keep,
                        bool refuses, const std::string& quarantine_path, bool reads_all,
                        nb::object report, nb::object warn, nb::object check_first_row) {
@@ -137,6 +138,7 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
   TransformStep step({owned.Lend(std::move(callable))}, name, text);
   step.keeps_rows = keeps_rows;
   step.has_identity = has_identity;
+  step.identity = identity;
   for (const auto& column : maker.maker->columns()) step.columns.push_back(column.name);
   for (const std::string& column : keep) {
     if (std::find(step.columns.begin(), step.columns.end(), column) == step.columns.end()) {
@@ -159,6 +161,7 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
     }
   }
   step.make_natively = [maker = maker.maker, context = maker.context, options, template_hash,
+                        has_identity, identity,
                         refuses, quarantine_path, columns = step.columns,
                         tell = TellFromPython(std::move(report), &owned),
                         warn = ReportFromPython(std::move(warn), &owned)](
@@ -168,6 +171,10 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
     const auto own = maker->For(forms);
     StreamPlan plan = plan::ExamplePlan(upstream, own == nullptr ? maker : own, context, options,
                                         template_hash, tell);
+    auto node = std::make_shared<PlanNode>(*plan.node);
+    node->has_identity = has_identity;
+    node->identity = identity;
+    plan.node = std::move(node);
     if (refuses) plan = TakeRefusedOut(std::move(plan), quarantine_path, warn);
     plan = plan::WithoutExamplesAnError(std::move(plan));
     if (!output.has_value()) return plan;
@@ -349,7 +356,7 @@ void BindTrainer(nb::module_& m) {
   m.def(
       "examples_step", &ExamplesStep, nb::arg("callable"), nb::arg("maker"), nb::kw_only(),
       nb::arg("name"), nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"),
-      nb::arg("template_hash"), nb::arg("keep"), nb::arg("refuses"), nb::arg("quarantine_path"),
+      nb::arg("identity"), nb::arg("template_hash"), nb::arg("keep"), nb::arg("refuses"), nb::arg("quarantine_path"),
       nb::arg("reads_all"), nb::arg("report"), nb::arg("warn"), nb::arg("check_first_row"),
       "The step that makes examples of rows. Where it `refuses`, rows in error are left out, told "
       "to `warn`, and put into the file `quarantine_path` unless it is empty; else the first one "

@@ -187,6 +187,7 @@ class Chain {
     auto op = CallableOp({{*step.test}}, CallableKind::kFilter, std::nullopt, step.name);
     auto node = MakeNode("filter", {{"callable", step.text}}, stream_);
     node->has_identity = step.has_identity;
+    node->identity = step.identity;
     stream_ = MapPlan(stream_, std::move(op), std::move(node));
   }
 
@@ -196,10 +197,16 @@ class Chain {
     std::string text;
     bool expands = false;
     bool has_identity = true;
+    std::string identity;
     for (const TransformStep* step : called_) {
       steps.push_back(step->called);
       text += (text.empty() ? "" : " >> ") + step->text;
       expands = expands || step->called.expands;
+      // Of those that have none the first one says why.
+      if (has_identity && !step->has_identity) identity.clear();
+      if (has_identity || !step->has_identity) {
+        identity += (identity.empty() ? "" : "\n") + step->identity;
+      }
       has_identity = has_identity && step->has_identity;
     }
     const std::string name = called_.size() == 1 ? called_.front()->name : "transforms";
@@ -207,6 +214,7 @@ class Chain {
                          columns, name);
     auto node = MakeNode(expands ? "expand" : "map", {{"callable", text}}, stream_);
     node->has_identity = has_identity;
+    node->identity = std::move(identity);
     for (const TransformStep* step : called_) {
       transform::RenamePaddings(step->fields, &node->facts);
     }

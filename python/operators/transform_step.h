@@ -30,6 +30,7 @@ struct TransformStep {
   std::string text;
   bool keeps_rows = false;
   bool has_identity = true;
+  std::string identity;  // see PlanNode
   transform::FieldUse fields;
   /// The transform itself: it is called for a row.
   CalledStep called;

@@ -17,6 +17,7 @@ from easydata.core.config import (
     TokenizeStageConfig,
     check,
 )
+from easydata.execution.cache_stage import CacheStage
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import freeze_listings
 from easydata.execution.idle_options import judge_options
@@ -37,11 +38,15 @@ __all__ = ["Pipeline", "create_pipeline"]
 # What may not come after what: each stage comes once, and before these.
 _BEFORE = {
     "tokenize": ("pack", "load"),
+    "cache": ("mix", "pack", "load"),
     "mix": ("pack", "load"),
     "pack": ("load",),
     "save": ("load",),
     "load": (),
 }
+
+# More of where a stage belongs.
+_WHERE = {"cache": ", right after tokenize(): rows are kept for each dataset, block by block"}
 
 if TYPE_CHECKING:
     # What type checkers bring along: with it `Pipeline` alone, too, is a type.
@@ -65,9 +70,10 @@ class Pipeline(Generic[_Built_co]):
     """Puts stages one after the other; rows flow when the result is read.
 
     Each method adds a stage and gives the pipeline back: `source()` first, then any of
-    `tokenize()`, `mix()`, `pack()`, `save()` and `load()`, in that order or another that makes
-    sense, and `build()` last. Calling a stage means it: options given to it replace those of the
-    config, and `enabled=False` in them has no say. Only `save()` does its work at once.
+    `tokenize()`, `cache()`, `mix()`, `pack()`, `save()` and `load()`, in that order or another that
+    makes sense, and `build()` last. Calling a stage means it: options given to it replace those of
+    the config, and `enabled=False` in them has no say (but for that of `cache()`). Only `save()`
+    does its work at once.
 
     Args:
         config: The datasets, and the options of the stages.
@@ -136,16 +142,20 @@ class Pipeline(Generic[_Built_co]):
         self._ready("tokenize")
         return self._run(TokenizeStage(self._options("tokenize", config)))
 
-    def cache(self, config: CacheStageConfig | None = None) -> "Pipeline":
-        """Keeps what comes before it.
+    def cache(self, config: CacheStageConfig | None = None) -> "Pipeline[Iterator[dict[str, Any]]]":
+        """Keeps the rows of each dataset as they are here, so that later runs find them.
+
+        After tokenize() they are tokens. A config whose `cache` is given does as much without this
+        call, right after tokenize(). Of these options alone `enabled=False` has a say here, too,
+        as have `cache_enabled` of a dataset and `cache_tokenized`.
 
         Raises:
-            NotImplementedError: Caching comes with a later version.
+            ConfigError: The options are not those of the config, and say what files are known by,
+                which source() has to know.
+            RuntimeError: After mix() or pack().
         """
         self._ready("cache")
-        raise NotImplementedError(
-            "Pipeline.cache(): caching comes with a later version; save with .save() and read that"
-        )
+        return self._run(CacheStage(self._options("cache", config)))
 
     def mix(self, config: MixStageConfig | None = None) -> "Pipeline[Iterator[dict[str, Any]]]":
         """Makes one stream, "mixed", of several datasets; one dataset stays as it is."""
@@ -269,14 +279,16 @@ class Pipeline(Generic[_Built_co]):
         """The data so far, where a stage called `name` may come now."""
         if self._data is None:
             raise RuntimeError("Call source() before other pipeline stages")
-        if "load" in self._context.stages and (custom or name in (*_BEFORE, "cache")):
+        if "load" in self._context.stages and (custom or name in _BEFORE):
             raise RuntimeError(f"{name}() cannot follow load(): batches are the end of a pipeline")
         if not custom and name in _BEFORE:
             if name in self._context.stages:
                 raise RuntimeError(f"{name}() was called before; a pipeline has one {name} stage")
             for later in _BEFORE[name]:
                 if later in self._context.stages:
-                    raise RuntimeError(f"{name}() cannot follow {later}(); call it before")
+                    raise RuntimeError(
+                        f"{name}() cannot follow {later}(); call it before{_WHERE.get(name, '')}"
+                    )
         return self._data
 
     def _options(self, field: str, given: _C | None) -> _C:

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from easydata.core.config import PipelineConfig, TokenizerConfig
+from easydata.core.sizes import size_of_option
 from easydata.execution.mixture import Mixture
 from easydata.execution.progress import Progress
 from easydata.execution.writers import WriteStats
 from easydata.sources.create import KnownFiles
 from easydata.tokenizers.files import View
 from easydata.tokenizers.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from easydata.cache.manager import TreeCacheManager
 
 
 @dataclass
@@ -32,6 +36,8 @@ class PipelineContext:
         stages: The names of the stages so far.
         idle_options: Options of the config that are set and do nothing, each with the reason.
         unread: Fields of rows that no token is made of, by dataset.
+        by_content: Datasets whose files are known by a hash of all of them, as the cache's options
+            say.
     """
 
     config: PipelineConfig
@@ -49,7 +55,9 @@ class PipelineContext:
     stages: list[str] = field(default_factory=list)
     idle_options: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     unread: dict[str, list[str]] = field(default_factory=dict, repr=False, compare=False)
+    by_content: set[str] = field(default_factory=set, repr=False, compare=False)
     _tokenizers: dict[Any, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
+    _cache_manager: "TreeCacheManager | None" = field(default=None, repr=False, compare=False)
 
     def get_tokenizer(
         self, name: Any, view: View = "json", split_special_tokens: bool | None = None
@@ -67,15 +75,33 @@ class PipelineContext:
         return self.get_tokenizer(config.name_or_path, config.view, config.split_special_tokens)
 
     @property
-    def cache_manager(self) -> Any:
-        """The pipeline's cache.
+    def cache_manager(self) -> "TreeCacheManager":
+        """A cache for code of your own, in `cache_dir` of the pipeline's cache, with its options.
+
+        It is made when it is first asked for, whether the pipeline keeps rows or not.
 
         Raises:
-            NotImplementedError: Caching comes with a later version.
+            ValueError: `cache_dir` is on an object store.
         """
-        raise NotImplementedError(
-            "PipelineContext.cache_manager: caching comes with a later version"
-        )
+        if self._cache_manager is None:
+            # lazy: pipelines do without it
+            from easydata.cache.manager import TreeCacheManager
+
+            options = self.config.cache
+            if "://" in options.cache_dir:
+                raise ValueError(
+                    "PipelineContext.cache_manager: values are kept in a folder of this machine, "
+                    f"and cache.cache_dir is {options.cache_dir!r}; make a TreeCacheManager with a "
+                    "folder of its own"
+                )
+            self._cache_manager = TreeCacheManager(
+                options.cache_dir,
+                options.memory_cache_size,
+                options.disk_cache_expiry,
+                options.compression,
+                max_bytes=size_of_option("cache.max_bytes", options.max_bytes),
+            )
+        return self._cache_manager
 
     def update_step(self, step: int) -> None:
         """Tells the training step."""

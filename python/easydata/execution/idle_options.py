@@ -29,4 +29,6 @@ def judge_options(
     rows = [(name, streams[name], True) for name in names if name in streams]
     rows += [(name, shared[0], False) for name in names if name not in streams and shared]
     stages = set(context.stages) - _RUNS | ({run} if run else set())
+    if "tokenize" in stages or context.tokenized:
+        stages.add("cache")  # which keeps tokens where the config says so
     context.idle_options.update(refuse_idle_options(context.config, stages, rows))

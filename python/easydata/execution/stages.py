@@ -21,6 +21,7 @@ from easydata.core.config import (
 )
 from easydata.core.config_class import is_set, options_of, plain, without_secrets
 from easydata.execution.async_loader import AsyncDataLoader, OneOfLoaders
+from easydata.execution.cache_stage import kept_tokens, with_identity
 from easydata.execution.collate import pad_specs
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import storage_options_of
@@ -71,13 +72,19 @@ class SourceStage(BaseStage):
         made: Sources = {}
         commits: dict[str, str] = {}
         for dataset in context.config.datasets:
+            reached = with_identity(dataset, context.config)
+            if reached is not dataset:
+                context.by_content.add(str(dataset.name))
             reached = dataclasses.replace(
-                dataset, storage_options=storage_options_of(dataset, context.config.source)
+                reached, storage_options=storage_options_of(dataset, context.config.source)
             )
             known = context.listings.get(str(dataset.name))
             source = formatted(dataset_rows(reached, context.seed, known, commits), dataset)
             if dataset.transform is not None:
                 source = source.transform(dataset_transform(dataset, context))
+                if str(dataset.name) in context.tokenized:
+                    is_on = context.config.tokenize.cache_tokenized
+                    source = kept_tokens(source, dataset, context, is_on=is_on)
             made[str(dataset.name)] = source
         return made
 
@@ -120,12 +127,19 @@ class TokenizeStage(BaseStage):
                 # Mixing moves rows about and nothing else: tokens of the mixed rows are the mixed
                 # rows of tokens, and each dataset keeps its own tokenizer.
                 inputs = {
-                    key: self._tokenized(key, item, context) for key, item in mixture.inputs.items()
+                    key: self._kept(key, item, context) for key, item in mixture.inputs.items()
                 }
                 made[name] = mixture.rebuild(inputs)
             else:
-                made[name] = self._tokenized(name, source, context)
+                made[name] = self._kept(name, source, context)
         return made
+
+    def _kept(
+        self, name: str, source: ShardedDataSource[Any], context: PipelineContext
+    ) -> ShardedDataSource[Any]:
+        made = self._tokenized(name, source, context)
+        dataset = self._get_dataset_config(name, context)
+        return kept_tokens(made, dataset, context, is_on=self._config.cache_tokenized)
 
     def _tokenized(
         self, name: str, source: ShardedDataSource[Any], context: PipelineContext
@@ -133,7 +147,7 @@ class TokenizeStage(BaseStage):
         dataset = self._get_dataset_config(name, context) or _shared_dataset(name, context)
         config = merge_tokenizer_config(dataset, context.config.default_tokenizer, self._config)
         removed = set(self._config.remove_columns or ())
-        if str(dataset.name) in context.tokenized and _has_examples(source):
+        if str(dataset.name) in context.tokenized and _has_examples(source._unkept()):
             return source.transform(DropFields(sorted(removed))) if removed else source
         if "input_ids" in removed:
             raise ValueError("tokenize.remove_columns must keep input_ids, which is what is made")
@@ -189,6 +203,7 @@ class TokenizeStage(BaseStage):
             inputs = [source] if mixture is None else list(mixture.inputs.values())
             for each in inputs:
                 # What a callback takes away was there, too.
+                each = each._unkept()
                 below = each._chain()[0] if isinstance(each, TransformedShardedSource) else each
                 for looked_at in {id(each): each, id(below): below}.values():
                     unknown, names = absent_fields(looked_at, unknown)

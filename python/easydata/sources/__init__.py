@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
     from easydata.sources.json import JsonShardedSource
     from easydata.sources.parquet import ParquetShardedSource, ParquetShardInfo
-    from easydata.sources.sharded_source import ShuffledShardedSource
+    from easydata.sources.sharded_source import CachedShardedSource, ShuffledShardedSource
     from easydata.sources.text import TextShardedSource
 else:
     __getattr__, __dir__ = lazy_names(
@@ -27,6 +27,7 @@ else:
             "ArrayRecordDataSource": "easydata.sources.array_record",
             "ArrayRecordShardedSource": "easydata.sources.array_record",
             "ArrowShardedSource": "easydata.sources.arrow",
+            "CachedShardedSource": "easydata.sources.sharded_source",
             "CompositeShardedSource": "easydata.sources.composite",
             "CsvShardedSource": "easydata.sources.csv",
             "HFDatasetShardedSource": "easydata.sources.huggingface",
@@ -47,6 +48,7 @@ __all__ = [
     "ArrayRecordDataSource",
     "ArrayRecordShardedSource",
     "ArrowShardedSource",
+    "CachedShardedSource",
     "CompositeShardedSource",
     "CsvShardedSource",
     "HFDatasetShardedSource",

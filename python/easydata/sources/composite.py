@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from easydata import _native
 from easydata.core.signatures import CompositeShardedSourceSignature
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.token_stores import Keeping
 
 _log = logging.getLogger("easydata")
 
@@ -95,6 +96,12 @@ class CompositeShardedSource(
             "a composite reads one source after the other, and shuffling each of them leaves them "
             "so; mix shuffled sources instead (MixedShardedSource)"
         )
+
+    def _kept(self, keeping: Keeping) -> ShardedDataSource[Any]:
+        return self._over([source._kept(keeping) for source in self._inputs])
+
+    def _unkept(self) -> ShardedDataSource[Any]:
+        return self._over([source._unkept() for source in self._inputs])
 
     def _make_plan(self) -> _native.Plan:
         return _native.concatenated_rows(

@@ -30,6 +30,7 @@ from easydata.sources.known_fields import require_fields
 from easydata.sources.limited import LimitedShardedSource
 from easydata.sources.parquet import ParquetShardedSource
 from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
+from easydata.sources.token_stores import Keeping
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import MapTransform
 from easydata.transforms.fields import CastFields, RenameFields
@@ -45,7 +46,8 @@ def create_source(
     The format is `config.type`, or what the files' names tell; files of several formats are an
     error that names them. `config.shuffle` shuffles the rows by `seed` (None: 0), in windows of
     `config.shuffle_window_bytes`; `config.num_rows` limits them; `format_callback`, `format_fields`
-    and `transform` make other rows of them. `listing` has the files that `data_files` stand for,
+    and `transform` make other rows of them; examples for a trainer are kept at `config.cache_path`.
+    `listing` has the files that `data_files` stand for,
     where they were listed before.
 
     Raises:
@@ -60,9 +62,12 @@ def create_source(
     known = None if listing is None else KnownFiles(listing)
     source = formatted(dataset_rows(config, seed, known), config)
     if config.transform is not None:
-        source = source.transform(
-            transform_of(config, merge_tokenizer_config(config), TokenizerManager().get_tokenizer)
+        made = transform_of(
+            config, merge_tokenizer_config(config), TokenizerManager().get_tokenizer
         )
+        source = source.transform(made)
+        if gives_examples(made):
+            source = kept_tokens(source, config)
     _refuse_idle(config, source)
     return source
 
@@ -124,6 +129,13 @@ def formatted(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedD
         require_fields(source, fields, f"format_fields of dataset {config.name!r}")
         source = source.rename_fields(fields)
     return source
+
+
+def kept_tokens(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedDataSource[Any]:
+    """The rows of tokens of a data set, kept where its `cache_path` says."""
+    if config.cache_path is None or not config.cache_enabled:
+        return source
+    return source._kept(Keeping.at(config.cache_path, storage_options=config.storage_options))
 
 
 def transform_of(

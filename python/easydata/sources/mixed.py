@@ -71,6 +71,10 @@ class MixedShardedSource(
     """
 
     _shuffles_inputs = True
+    _keep_instead = (
+        "cache() cannot follow a mix, whose rows are of blocks of many files; give it to each of "
+        "the sources that are mixed: MixedShardedSource({name: source.cache(), ...})"
+    )
 
     def _take(
         self,

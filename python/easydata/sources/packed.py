@@ -59,6 +59,10 @@ class PackedShardedSource(
     """
 
     _shuffles_inputs = True
+    _keep_instead = (
+        "cache() cannot follow packing, whose rows are of documents of many blocks; give it to the "
+        "source of tokens that is packed: PackedShardedSource(source.cache(), ...)"
+    )
 
     def _take(self, source: ShardedDataSource[Any], *, options: dict[str, Any]) -> None:
         self._inputs = (wrap_hf_dataset(source),)

@@ -6,16 +6,18 @@ import copy
 import dataclasses
 import itertools
 import logging
+import os
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from easydata import _native
 from easydata.core.choices import SourceShuffle
 from easydata.sources.first_rows import first_fields
-from easydata.sources.unread_fields import UnreadFields, find_unread, tell_unread
+from easydata.sources.token_stores import Keeping, OpenStore
+from easydata.sources.unread_fields import UnreadFields, dataset_of, find_unread, tell_unread
 from easydata.transforms.base import (
     Columns,
     Example,
@@ -143,13 +145,23 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
     # What follows wraps this source; nothing is read by it.
 
-    def map(self, fn: Callable[[Any], Any]) -> ShardedDataSource[Any]:
-        """A source of ``fn(row)`` for every row; one that leaves rows out is for filter()."""
-        return MappedShardedDataSource(self, fn)
+    def map(
+        self, fn: Callable[[Any], Any], *, version: str | int | None = None
+    ) -> ShardedDataSource[Any]:
+        """A source of ``fn(row)`` for every row; one that leaves rows out is for filter().
 
-    def filter(self, predicate: Callable[[Any], bool]) -> ShardedDataSource[Any]:
-        """A source of the rows for which `predicate` is true."""
-        return self.transform(FilterTransform(predicate))
+        Args:
+            fn: A pure function of one row.
+            version: Another one whenever `fn` does something else: what was kept of its rows
+                (cache()) is then made anew.
+        """
+        return MappedShardedDataSource(self, fn, version=version)
+
+    def filter(
+        self, predicate: Callable[[Any], bool], *, version: str | int | None = None
+    ) -> ShardedDataSource[Any]:
+        """A source of the rows for which `predicate` is true; `version` as of map()."""
+        return self.transform(FilterTransform(predicate, version=version))
 
     def transform(self, transform: Any) -> ShardedDataSource[Any]:
         """A source of what `transform` makes of the rows."""
@@ -205,6 +217,48 @@ class ShardedDataSource(ABC, Generic[T_co]):
             window_bytes: Content of a window of "rows"; None: 64 MB.
         """
         return self._shuffled(Shuffle(mode, 0 if seed is None else seed, window_bytes))
+
+    def cache(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        max_bytes: str | int | None = None,
+        compression: Literal["none", "gzip", "lz4", "zstd"] = "none",
+        memory_blocks: int = 0,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> ShardedDataSource[T_co]:
+        """A source of the same rows, each block of which is made once and kept.
+
+        Blocks are kept as they are read, and found when they are read again: by this process, a
+        later one, other machines that share the folder. They are known by the content of their
+        file and by all that was done to it, so that what has changed is made anew. Of a source that
+        is kept already the last place alone counts.
+
+        Rows of sources in Python, of functions without a name or a `version=`, and of data in
+        memory cannot be recognised again: they are made each time, which is said once.
+
+        Args:
+            path: Folder, here or on an object store; None: `.cache/easydel_pipeline`.
+            max_bytes: Of all files in it, or "100GB": beyond it those go that were used longest
+                ago; None: a tenth of what is free on its disk, at most 100 GB. Nothing is removed
+                from an object store.
+            compression: Of files that are written; files of any are read.
+            memory_blocks: Blocks that are kept in memory, too.
+            storage_options: How an object store is reached.
+
+        Raises:
+            ValueError: Of rows that are mixed or packed, which are made of blocks of many files:
+                keep those.
+        """
+        return self._kept(
+            Keeping.at(
+                path,
+                max_bytes=max_bytes,
+                compression=compression,
+                memory_blocks=memory_blocks,
+                storage_options=storage_options,
+            )
+        )
 
     def to_hf(self) -> datasets.IterableDataset:
         """The rows as a `datasets.IterableDataset`, which reads this source as it is iterated.
@@ -286,6 +340,19 @@ class ShardedDataSource(ABC, Generic[T_co]):
         if not self._shuffles_inputs:
             return ShuffledShardedSource(self, order)
         return self._over([source._shuffled(order) for source in self._inputs])
+
+    def _kept(self, keeping: Keeping) -> ShardedDataSource[T_co]:
+        """What cache() gives."""
+        if where := _where_to_keep(self):
+            raise ValueError(where)
+        return CachedShardedSource(self, keeping)
+
+    def _unkept(self) -> ShardedDataSource[T_co]:
+        """The same rows, of which none is kept right here."""
+        return self
+
+    # Why its own rows are not kept, and what is instead; "" where they may be.
+    _keep_instead = ""
 
     def _counts_steps(self) -> bool:
         """Whether a weight schedule in it counts the steps of a loader."""
@@ -414,11 +481,19 @@ class MappedShardedDataSource(WrapperSource[T]):
     Args:
         source: Where the rows come from.
         fn: A pure function of one row.
+        version: Another one whenever `fn` does something else; see cache().
     """
 
-    def __init__(self, source: ShardedDataSource[Any], fn: Callable[[Any], T]) -> None:
+    def __init__(
+        self,
+        source: ShardedDataSource[Any],
+        fn: Callable[[Any], T],
+        *,
+        version: str | int | None = None,
+    ) -> None:
         self._inputs = (source,)
         self._fn: Callable[[Any], Any] = fn
+        self._version = version
 
     _shuffles_inputs = True
 
@@ -452,10 +527,11 @@ class MappedShardedDataSource(WrapperSource[T]):
     def _chain(self) -> tuple[ShardedDataSource[Any], list[_Step]]:
         if type(self) is not MappedShardedDataSource:
             return self, []
-        return self._source, [RowFunction(self._fn)]
+        return self._source, [RowFunction(self._fn, version=self._version)]
 
     def _make_plan(self) -> _native.Plan:
-        return TransformedShardedSource(self._source, RowFunction(self._fn))._plan
+        step = RowFunction(self._fn, version=self._version)
+        return TransformedShardedSource(self._source, step)._plan
 
 
 class TransformedShardedSource(WrapperSource[Example]):
@@ -711,3 +787,98 @@ class ShuffledShardedSource(WrapperSource[Any]):
 
     def _make_plan(self) -> _native.Plan:
         return self.source._shuffled_plan(self._order)
+
+
+# What was said of rows that cannot be kept.
+_told_unkept: set[str] = set()
+
+
+class CachedShardedSource(WrapperSource[Any]):
+    """The rows of a source, each block of which is made once and kept.
+
+    Made by `source.cache()`.
+
+    Args:
+        source: Where the rows come from.
+        keeping: Where they are kept.
+    """
+
+    _shuffles_inputs = True
+
+    def __init__(self, source: ShardedDataSource[Any], keeping: Keeping) -> None:
+        self._inputs = (source,)
+        self._keeping = keeping
+        self._store: OpenStore | None = None
+
+    @property
+    def source(self) -> ShardedDataSource[Any]:
+        """The source whose rows are kept."""
+        return self._source
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """Names of the shards, those of the source below."""
+        return self._source.shard_names
+
+    def num_shards(self) -> int:
+        """Number of shards."""
+        return self._source.num_shards()
+
+    def open_shard(self, shard_name: str) -> Iterator[Any]:
+        """The rows of a shard, in order."""
+        return _native.iterate_rows(self._stream(None, [shard_name]))
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Any]:
+        """The rows of a shard from row `row` on."""
+        if row > 0 and self._plan.can_seek:
+            return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
+        return itertools.islice(self.open_shard(shard_name), row, None)
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """What is known of a shard."""
+        return self._source.get_shard_info(shard_name)
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def __repr__(self) -> str:
+        return f"CachedShardedSource({self._source!r}, {self._keeping.folder!r})"
+
+    def _kept(self, keeping: Keeping) -> ShardedDataSource[Any]:
+        return self._source._kept(keeping)
+
+    def _unkept(self) -> ShardedDataSource[Any]:
+        return self._source
+
+    def _row_source(self) -> ShardedDataSource[Any]:
+        return self._source
+
+    @property
+    def _at_hand(self) -> bool:
+        return self._source._at_hand
+
+    def _make_plan(self) -> _native.Plan:
+        below = self._source._plan
+        reason = _native.why_nothing_is_kept(below)
+        if reason:
+            self._tell_unkept(reason)
+            return below
+        self._store = self._keeping.open()
+        return _native.cached(below, self._store.native)
+
+    def _tell_unkept(self, reason: str) -> None:
+        name = dataset_of(self)
+        said = (f"dataset {name!r}: " if name else "") + f"its rows are not kept: {reason}"
+        if said not in _told_unkept:
+            _told_unkept.add(said)
+            _log.warning("%s", said)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_store": None}
+
+
+def _where_to_keep(source: ShardedDataSource[Any]) -> str:
+    """What to keep in place of a source's rows; "" where these may be."""
+    if source._keep_instead or len(source._inputs) != 1:
+        return source._keep_instead
+    return _where_to_keep(source._inputs[0])

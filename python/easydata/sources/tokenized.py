@@ -19,7 +19,7 @@ from easydata.core.config import (
     merge_tokenizer_config,
 )
 from easydata.core.config_class import is_set
-from easydata.sources.create import formatted
+from easydata.sources.create import formatted, kept_tokens
 from easydata.sources.first_rows import LOOKED_AT, first_rows
 from easydata.sources.recorded_tokens import refusal_of_tokens
 from easydata.sources.sharded_source import (
@@ -328,8 +328,10 @@ def tokenize_dataset_config(
     source: ShardedDataSource[Any],
     config: DatasetConfig,
     global_tokenizer: Any | None = None,
-) -> TokenizedShardedSource:
+) -> ShardedDataSource[Example]:
     """Tokenizes a source as its dataset's configuration says.
+
+    The tokens are kept where its `cache_path` says.
 
     Args:
         source: the rows, as they are read or as create_source(config) gives them.
@@ -351,7 +353,7 @@ def tokenize_dataset_config(
             f"dataset {config.name or config.data_files!r} names no tokenizer; set tokenizer= in "
             "its DatasetConfig or give global_tokenizer="
         )
-    return TokenizedShardedSource(
+    made = TokenizedShardedSource(
         formatted(source, config),
         TokenizerManager().get_tokenizer(tokenizer_config),
         tokenizer_config,
@@ -360,6 +362,7 @@ def tokenize_dataset_config(
         on_error=config.on_error,
         quarantine_path=config.quarantine_path,
     )
+    return kept_tokens(made, config)
 
 
 def tokenizers_of(source: ShardedDataSource[Any]) -> list[Any]:

@@ -146,7 +146,7 @@ def tell_unread(source: Claimed, found: UnreadFields, reader: str) -> None:
         found: What nobody reads of it.
         reader: What reads its rows, such as "SFTPreprocessTransform".
     """
-    name = _dataset_of(source)
+    name = dataset_of(source)
     where = f"dataset {name!r}: " if name else ""
     if found.meaningful:
         _log.warning(
@@ -169,7 +169,7 @@ def unread_of(sources: Mapping[str, Claimed]) -> dict[str, list[str]]:
     def visit(name: str, source: Claimed) -> None:
         unread = source._unread
         if unread:
-            of = found.setdefault(_dataset_of(source) or name, [])
+            of = found.setdefault(dataset_of(source) or name, [])
             of += [each for each in (*unread.meaningful, *unread.texts) if each not in of]
         for below in source._inputs:
             visit(name, below)
@@ -179,7 +179,7 @@ def unread_of(sources: Mapping[str, Claimed]) -> dict[str, list[str]]:
     return found
 
 
-def _dataset_of(source: Claimed) -> str:
+def dataset_of(source: Claimed) -> str:
     """The name of the dataset that a source is made of; "" where there is none, or several."""
     while not source._dataset_name and len(source._inputs) == 1:
         source = source._inputs[0]

@@ -111,6 +111,11 @@ class ChatTemplate:
             sources[extra.stem] = extra.read_text(encoding="utf-8")
         return cls(sources, _token_texts(config))
 
+    def _identity(self) -> list[Any]:
+        """What tells it from others, in other processes too."""
+        clock = [self.date] if self.uses_clock else []
+        return [dict(self.sources), dict(self.special_tokens), *clock]
+
     def __call__(
         self,
         messages: Messages,

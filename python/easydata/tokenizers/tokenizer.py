@@ -111,6 +111,12 @@ class Tokenizer:
         """Hash of the tokenizer.json's content, white space apart."""
         return self._encoder.fingerprint
 
+    def _identity(self) -> list[Any]:
+        """What tells it from others, in other processes too; templates are asked for their own."""
+        of = self._made_of
+        sides = [of.padding_side, of.truncation_side]
+        return [self.fingerprint, self.engine, of.split_special_tokens, *sides, dict(of.tokens)]
+
     @property
     def json(self) -> bytes:
         """The text of the tokenizer.json that runs."""

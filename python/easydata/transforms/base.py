@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from easydata import _native
+from easydata.transforms.identity import UnrecognisedError, identity_of, import_name
 
 Example: TypeAlias = dict[str, Any]
 """One row: field names and values."""
@@ -100,22 +100,26 @@ class _Step:
         )
 
     def _described(self) -> dict[str, Any]:
+        try:
+            identity, has_identity = identity_of(self), True
+        except UnrecognisedError as error:
+            identity, has_identity = str(error), False
         return {
             "name": type(self).__name__,
             "text": repr(self),
             "keeps_rows": self.keeps_rows,
-            "has_identity": self._has_identity(),
+            "has_identity": has_identity,
+            "identity": identity,
         }
 
-    def _has_identity(self) -> bool:
-        """Whether its repr tells it from all other steps, in other processes too.
+    # What of its attributes is found out from the others as it works.
+    _found_out: Sequence[str] = ()
 
-        Ours do, with the import paths of the functions that they call; what a step of somebody
-        else's does, only it knows.
-        """
-        return type(self).__module__.startswith("easydata.") and all(
-            map(_importable, self._calls())
-        )
+    version: str | int | None = None
+    """Tells what the step does from what it did before it was changed; see source.cache().
+
+    Steps of ours need none for themselves: it is that of the functions that they call.
+    """
 
     def _calls(self) -> Sequence[object]:
         """The user's functions that it calls."""
@@ -246,9 +250,13 @@ class ChainedTransform(Transform):
 class MapTransform(Transform):
     """Wraps a function of a row that returns a row, or None to drop it."""
 
-    def __init__(self, fn: Callable[[Example], Example | None]) -> None:
-        """Wraps `fn`."""
+    def __init__(
+        self, fn: Callable[[Example], Example | None], *, version: str | int | None = None
+    ) -> None:
+        """Wraps `fn`; `version`: another one whenever `fn` does something else."""
         self._fn = fn
+        if version is not None:
+            self.version = version
 
     def __call__(self, example: Example) -> Example | None:
         """Returns ``fn(example)``."""
@@ -339,16 +347,4 @@ def _json_of(options: Mapping[str, Any]) -> str:
 
 def _name(fn: object) -> str:
     """What a plan calls a function: its import path where it has one."""
-    name = str(getattr(fn, "__qualname__", None) or repr(fn))
-    return f"{fn.__module__}.{name}" if _importable(fn) else name
-
-
-def _importable(fn: object) -> bool:
-    """Whether another process finds a function by its import path: no lambda, closure or script."""
-    module, name = getattr(fn, "__module__", None), getattr(fn, "__qualname__", None)
-    if module in (None, "__main__") or name is None or "<" in name:
-        return False
-    found: object = sys.modules.get(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found is fn
+    return import_name(fn) or str(getattr(fn, "__qualname__", None) or repr(fn))

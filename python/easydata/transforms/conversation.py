@@ -105,6 +105,10 @@ class ConversationText:
         self._given = (render, roles, dict(options or {}), drops_reasoning)
         self._made: _native.ConversationRenderer | None = None
 
+    def _identity(self) -> tuple[Any, ...]:
+        """What tells it from others, in other processes too."""
+        return self._given
+
     def of(self, row: Mapping[str, Any], field: str, tools: Any = None) -> str:
         """The text of a row's conversation, with the system message that it has beside it.
 

@@ -30,9 +30,13 @@ class _Filter(Transform):
 class FilterTransform(_Filter):
     """Keeps the rows for which a predicate is true."""
 
-    def __init__(self, predicate: Callable[[Example], bool]) -> None:
-        """Keeps rows by `predicate(row)`."""
+    def __init__(
+        self, predicate: Callable[[Example], bool], *, version: str | int | None = None
+    ) -> None:
+        """Keeps rows by `predicate(row)`; `version`: another one whenever it is changed."""
         self._predicate = predicate
+        if version is not None:
+            self.version = version
 
     def passes(self, example: Example) -> bool:
         """Whether the row stays."""

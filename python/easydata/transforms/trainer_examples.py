@@ -130,6 +130,8 @@ class _Examples(_Step):
         return [{**each, **kept} for each in made], dropped
 
     _claims_fields = True
+    # Where bad rows go decides nothing of the others.
+    _found_out = ("_told", "_quarantine_path", "_made_maker")
 
     def _fields_read(self, example: Example) -> list[str]:
         return [*self._maker.fields_read(example), *self._options.keep_columns]

@@ -42,6 +42,8 @@ struct Acting {
   std::vector<Neighbour> superseded_by;
   /// Why it is taken though it may change nothing; "" where it means something wherever it acts.
   std::string compatibility;
+  /// Values that are taken though they change nothing, each with the reason.
+  std::vector<std::pair<Json, std::string>> taken;
   /// What to do instead, where it is heeded by nobody; "" where its nodes say enough.
   std::string instead;
 };
@@ -151,6 +153,10 @@ struct Field {
   /// It is taken though it may change nothing, and says why.
   Field ForCompatibility(const char* why) const {
     return With([&](FieldRules* r) { r->acting.compatibility = why; });
+  }
+  /// One value is taken though it changes nothing, and says why.
+  Field Taken(Json value, const char* why) const {
+    return With([&](FieldRules* r) { r->acting.taken.emplace_back(std::move(value), why); });
   }
   /// Says what to do instead where nobody heeds it.
   Field Instead(const char* advice) const {

@@ -65,7 +65,7 @@ constexpr Operator kOperators[] = {
     {"writer", "save", "rows are saved", kRunner},
     {"writer.own", "save", "a dataset is saved by itself, before mix()"},
     {"pipeline", "source", "a pipeline runs", kRunner},
-    {"cache", "", "tokens are cached, which comes with a later version"},
+    {"cache", "cache", "rows are kept", kRunner},
     {"ray", "", "Ray runs the job, which comes with a later version"},
 };
 
@@ -290,6 +290,11 @@ class Judge {
     if (!IsJudged(config, acting, datasets)) return true;
     if (!acting.compatibility.empty()) {
       AddTaken(path, acting.compatibility);
+      return false;
+    }
+    for (const auto& [value, why] : acting.taken) {
+      if (value != ValueOf(option, values)) continue;
+      AddTaken(path, why);
       return false;
     }
     std::optional<IdleOption> refused, told;

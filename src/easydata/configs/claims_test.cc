@@ -127,28 +127,69 @@ TEST(Claims, WhatIsTakenForCompatibilityIsTold) {
                   "thread is enough)"));
 }
 
-TEST(Claims, AConfigThatIsGivenAsksForWhatItIsOf) {
-  const std::set<std::string> stages = {"source"};
-  const char* refused =
-      "cache has no effect on dataset \"a\": it acts where tokens are cached, which comes with a "
-      "later version; take it out, or save tokens with save() and read them";
-  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}], "cache": {}})", stages,
-                   {Reach("a", {"source"})}),
-              ElementsAre(refused));
-  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}],
-                       "cache": {"enabled": true, "cache_dir": "c"}, "mix": {}})",
-                   stages, {Reach("a", {"source"})}),
-              ElementsAre(refused));
-  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}], "cache": null})", stages,
-                   {Reach("a", {"source"})}),
+TEST(Claims, ACacheActsWhereRowsAreKept) {
+  const std::set<std::string> stages = {"source", "tokenize", "cache"};
+  const auto idle = [&](const std::string& dataset, const std::string& rest) {
+    const std::string config =
+        R"({"datasets": [{"name": "a", "data_files": "x")" + dataset + "}]" + rest + "}";
+    return Idle(config.c_str(), stages, {Reach("a", kTokens)});
+  };
+  EXPECT_THAT(idle("", R"(, "cache": {})"), IsEmpty());
+  EXPECT_THAT(idle("", R"(, "cache": {"memory_cache_size": 3, "cache_dir": "c",
+                          "disk_cache_expiry": null, "max_bytes": "1GB", "hash_fn": "content"})"),
               IsEmpty());
-  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}],
-               "cache": {"enabled": false, "cache_dir": "c"}})",
-                   stages, {Reach("a", {"source"})}),
+  EXPECT_THAT(idle(R"(, "cache_path": "p")", ""), IsEmpty());
+  EXPECT_THAT(idle(R"(, "cache_enabled": false)", R"(, "tokenize": {"cache_tokenized": false})"),
+              IsEmpty());
+  EXPECT_THAT(idle(R"(, "cache_path": "p")", R"(, "cache": {"enabled": false, "cache_dir": "c"})"),
               UnorderedElementsAre(
+                  "(datasets[0].cache_path has no effect, as CacheStageConfig.enabled is false)",
                   "(cache has no effect, as CacheStageConfig.enabled is false)",
-                  "(cache.cache_dir has no effect, as enabled is false)",
-                  "(cache.enabled is taken for compatibility: a pipeline has no cache yet)"));
+                  "(cache.cache_dir has no effect, as enabled is false)"));
+  EXPECT_THAT(
+      idle(R"(, "cache_path": "p")", R"(, "tokenize": {"cache_tokenized": false}, "cache": {})"),
+      UnorderedElementsAre("(datasets[0].cache_path has no effect, as "
+                           "TokenizeStageConfig.cache_tokenized is false)",
+                           "(cache has no effect, as TokenizeStageConfig.cache_tokenized is "
+                           "false)"));
+  EXPECT_THAT(idle(R"(, "cache_path": "p", "cache_enabled": false)", ""),
+              ElementsAre("(datasets[0].cache_path has no effect, as cache_enabled is false)"));
+}
+
+TEST(Claims, OptionsOfTheLayersOfACacheActWhereThereIsOne) {
+  const std::set<std::string> stages = {"source", "tokenize", "cache"};
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}],
+                       "cache": {"cache_type": "memory", "cache_dir": "c", "compression": "lz4",
+                                 "disk_cache_expiry": 5, "max_bytes": 9}})",
+                   stages, {Reach("a", kTokens)}),
+              UnorderedElementsAre("(cache.cache_dir has no effect, as cache_type is \"memory\")",
+                                   "(cache.compression has no effect, as cache_type is \"memory\")",
+                                   "(cache.disk_cache_expiry has no effect, as cache_type is "
+                                   "\"memory\")",
+                                   "(cache.max_bytes has no effect, as cache_type is \"memory\")"));
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x", "cache_path": "p"}],
+                       "cache": {"cache_type": "disk", "cache_dir": "c", "memory_cache_size": 5,
+                                 "disk_cache_expiry": null}})",
+                   stages, {Reach("a", kTokens)}),
+              UnorderedElementsAre(
+                  "(cache.cache_dir has no effect, as DatasetConfig.cache_path is set)",
+                  "(cache.disk_cache_expiry has no effect, as DatasetConfig.cache_path is set)",
+                  "(cache.memory_cache_size has no effect, as cache_type is \"disk\")"));
+}
+
+TEST(Claims, AConfigThatIsGivenIsNotJudgedWithoutItsStage) {
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x", "cache_path": "p"}],
+                       "cache": {"cache_type": "memory", "cache_dir": "c"}})",
+                   {"source"}, {Reach("a", {"source"})}),
+              IsEmpty());
+}
+
+TEST(Claims, AValueThatIsTakenIsTold) {
+  EXPECT_THAT(Idle(R"({"datasets": [{"name": "a", "data_files": "x"}],
+                       "cache": {"hash_fn": "path"}})",
+                   {"source", "tokenize", "cache"}, {Reach("a", kTokens)}),
+              ElementsAre("(cache.hash_fn is taken for compatibility: a name alone does not tell "
+                          "what is in a file: it means \"combined\")"));
 }
 
 TEST(Claims, WhatIsNamedBesidesIsTold) {

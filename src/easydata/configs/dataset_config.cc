@@ -88,12 +88,18 @@ config::FieldList DatasetConfig::Fields() {
           .ActsAt(tokens)
           .OptionsOf(TokenizerConfig::kName)
           .AlsoTakes(kUseFast, "there are only fast tokenizers"),
-      config::Field{"cache_path", &C::cache_path, "Folder of this dataset's cache."}.OnlyDefault(
-          "caching comes with a later version"),
-      config::Field{"cache_enabled", &C::cache_enabled,
-                    "Let this dataset use the cache where a pipeline has one."}
+      config::Field{"cache_path", &C::cache_path,
+                    "Folder, here or on an object store (\"s3://bucket/prefix\"), that this "
+                    "dataset's tokens are kept in, whether the pipeline has a cache or not; they "
+                    "do not expire."}
           .ActsAt({"cache"})
-          .ForCompatibility("a pipeline has no cache yet"),
+          .SupersededBy("cache_enabled", {false})
+          .SupersededBy("CacheStageConfig.enabled", {false})
+          .SupersededBy("TokenizeStageConfig.cache_tokenized", {false}),
+      config::Field{"cache_enabled", &C::cache_enabled,
+                    "Keep this dataset's rows where it or the pipeline has a cache; false: they "
+                    "are made anew."}
+          .ActsAt({"cache"}),
       config::Field{"save_path", &C::save_path,
                     "Folder that this dataset is saved in, in place of output_dir/name."}
           .ActsAt({"writer.own"}),
@@ -276,6 +282,7 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
   if (column_types.has_value()) {
     CheckColumnTypes(column_types->values, config::JoinPath(path, "column_types"), problems);
   }
+  if (cache_path) CheckWrittenLocation(*cache_path, config::JoinPath(path, "cache_path"), problems);
   if (save_path) CheckWrittenLocation(*save_path, config::JoinPath(path, "save_path"), problems);
   std::string problem = source::QuarantinePathProblem(errors.on_error, errors.on_missing,
                                                       errors.quarantine_path.has_value());

@@ -104,11 +104,11 @@ config::FieldList PipelineConfig::Fields() {
       config::Field{"source", &C::source, "Options of reading."},
       config::Field{"tokenize", &C::tokenize, "Options of tokenizing."},
       config::Field{"cache", &C::cache,
-                    "Options of caching, which comes with a later version; where it is given, even "
-                    "with its defaults alone, it asks for a cache."}
+                    "Options of the cache; where it is given, even with its defaults alone, tokens "
+                    "are kept as they are made, and found in later runs."}
           .ActsAt({"cache"})
           .SupersededBy("CacheStageConfig.enabled", {false})
-          .Instead("take it out, or save tokens with save() and read them"),
+          .SupersededBy("TokenizeStageConfig.cache_tokenized", {false}),
       config::Field{"mix", &C::mix, "Options of mixing."},
       config::Field{"pack", &C::pack, "Options of packing."},
       config::Field{"load", &C::load, "Options of loading."},

@@ -139,7 +139,8 @@ config::FieldList TokenizeStageConfig::Fields() {
           .ForCompatibility(bound)
           .AtLeast(1),
       config::Field{"cache_tokenized", &C::cache_tokenized,
-                    "Cache tokens where the pipeline has a cache."}
+                    "Keep tokens where the pipeline or the dataset has a cache; false: they are "
+                    "made anew."}
           .ActsAt({"cache"}),
       config::Field{"remove_columns", &C::remove_columns,
                     "Columns left out of the output, though a dataset keeps them."}
@@ -153,20 +154,46 @@ config::FieldList TokenizeStageConfig::Fields() {
 config::FieldList CacheStageConfig::Fields() {
   using C = CacheStageConfig;
   config::FieldList fields = {
-      config::Field{"enabled", &C::enabled, "Use the cache."}.ForCompatibility(
-          "a pipeline has no cache yet"),
-      config::Field{"cache_type", &C::cache_type, "Layers of the cache."}.OneOf(
-          {"memory", "disk", "hierarchical"}),
-      config::Field{"cache_dir", &C::cache_dir, "Folder of the disk layer."},
-      config::Field{"memory_cache_size", &C::memory_cache_size, "Entries kept in memory."}.AtLeast(
-          0),
-      config::Field{"disk_cache_expiry", &C::disk_cache_expiry,
-                    "Seconds after which an entry is made anew."}
+      config::Field{"enabled", &C::enabled, "Keep rows; false: nothing is kept or looked up."},
+      config::Field{"cache_type", &C::cache_type,
+                    "Where blocks of rows are kept: in the memory of this process alone, in files "
+                    "of cache_dir (disk), or in files with those used last in memory, too "
+                    "(hierarchical)."}
+          .OneOf({"memory", "disk", "hierarchical"}),
+      config::Field{"cache_dir", &C::cache_dir,
+                    "Folder of the files, here or on an object store (\"s3://bucket/prefix\"); "
+                    "several jobs and machines may share it."}
+          .SupersededBy("DatasetConfig.cache_path")
+          .SupersededBy("cache_type", {"memory"}),
+      config::Field{"memory_cache_size", &C::memory_cache_size,
+                    "Blocks of rows kept in memory, those used last; one is made of about 1 MB of "
+                    "text."}
+          .SupersededBy("cache_type", {"disk"})
           .AtLeast(0),
-      config::Field{"compression", &C::compression, "Codec of entries on disk."}.OneOf(
-          {"none", "gzip", "lz4", "zstd"}),
-      config::Field{"hash_fn", &C::hash_fn, "What an entry is known by."}.OneOf(
-          {"content", "path", "combined"}),
+      config::Field{"disk_cache_expiry", &C::disk_cache_expiry,
+                    "Seconds since its last use after which a file of a folder here is removed, "
+                    "unless a job that runs uses it; None: never; 0: as soon as no job uses it. "
+                    "Nothing is removed from an object store."}
+          .SupersededBy("DatasetConfig.cache_path")
+          .SupersededBy("cache_type", {"memory"})
+          .AtLeast(0),
+      config::Field{"compression", &C::compression,
+                    "Codec of files that are written; files of any are read."}
+          .SupersededBy("cache_type", {"memory"})
+          .OneOf({"none", "gzip", "lz4", "zstd"}),
+      config::Field{"hash_fn", &C::hash_fn,
+                    "What a data file is known by: its size, its time of change or ETag, and some "
+                    "of its bytes (combined); or its size and a hash of all of it, for which it is "
+                    "read once more (content), as identity=\"content\" of its dataset says. Its "
+                    "name never counts, so that folders can be moved; \"path\" means combined."}
+          .Taken("path", "a name alone does not tell what is in a file: it means \"combined\"")
+          .OneOf({"content", "path", "combined"}),
+      config::Field{"max_bytes", &C::max_bytes,
+                    "Bytes of all files of the folder, or \"100GB\" (of 1024 MB): beyond it those "
+                    "go that were used longest ago; unset: a tenth of what is free on its disk, at "
+                    "most 100 GB."}
+          .SupersededBy("cache_type", {"memory"})
+          .AtLeast(1),
   };
   for (size_t i = 1; i < fields.size(); ++i) {
     fields[i] = fields[i].SupersededBy("enabled", {false});
@@ -379,6 +406,16 @@ void MixStageConfig::Check(const std::string& path, config::Problems* problems) 
              "must name the same datasets as the first point, which has no \"" + name + "\""});
       }
     }
+  }
+}
+
+void CacheStageConfig::Check(const std::string& path, config::Problems* problems) const {
+  CheckWrittenLocation(cache_dir, config::JoinPath(path, "cache_dir"), problems);
+  if (max_bytes && cache_dir.find("://") != std::string::npos) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "max_bytes"),
+                         "is for a folder of this machine: nothing is removed from an object "
+                         "store; leave it out, and give the bucket a rule that removes old "
+                         "objects"});
   }
 }
 

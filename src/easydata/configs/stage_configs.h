@@ -53,18 +53,23 @@ struct TokenizeStageConfig {
 
 struct CacheStageConfig {
   static constexpr const char* kName = "CacheStageConfig";
-  static constexpr const char* kDoc = "Where results are kept; caching comes with a later version.";
+  static constexpr const char* kDoc =
+      "Keeps rows that were made of files, tokens above all, so that they are made once. Given to a "
+      "pipeline, even with its defaults alone, it keeps the tokens of every dataset.";
   static constexpr const char* kNodes[] = {"cache"};
 
   bool enabled = true;
   std::string cache_type = "hierarchical";
   std::string cache_dir = ".cache/easydel_pipeline";
   int64_t memory_cache_size = 100;
-  int64_t disk_cache_expiry = 86400;
+  std::optional<int64_t> disk_cache_expiry = 86400;
   std::string compression = "none";
   std::string hash_fn = "combined";
+  std::optional<std::variant<std::string, int64_t>> max_bytes;
 
   static config::FieldList Fields();
+
+  void Check(const std::string& path, config::Problems* problems) const;
 };
 
 struct WeightSchedulePoint {

@@ -41,7 +41,9 @@ Result<KeptPlan> KeptPlanOf(const StreamPlan& plan) {
     if (node.name == "source" || node.name == "grain_rows") {
       for (const std::string_view name : kNotOfBlocks) options.erase(std::string(name));
     }
-    operators.push_back({{"operator", keyed.stream + node.name}, {"options", std::move(options)}});
+    nlohmann::json said = {{"operator", keyed.stream + node.name}, {"options", std::move(options)}};
+    if (!node.identity.empty()) said["identity"] = node.identity;
+    operators.push_back(std::move(said));
   }
   ARROW_ASSIGN_OR_RAISE(const auto schema, plan.schema());
   const nlohmann::json described = {{"operators", std::move(operators)},
@@ -217,6 +219,11 @@ Result<std::string> WhyNothingIsKept(const LogicalPlan& input) {
   if (std::string place = WhereItBelongs(*plan.node); !place.empty()) return place;
   ARROW_ASSIGN_OR_RAISE(std::string problem, TryKeeping(plan, {}));
   if (!problem.empty() || HasIdentity(*plan.node)) return problem;
+  std::string why;
+  VisitNodes(*plan.node, [&](const PlanNode& node) {
+    if (!node.has_identity && why.empty()) why = node.identity;
+  });
+  if (!why.empty()) return why;
   return std::string(
       "one of its functions cannot be recognised in another process, as lambdas and functions "
       "inside of others cannot: name a function of a module, and give it a version=");

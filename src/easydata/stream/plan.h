@@ -93,6 +93,9 @@ struct PlanNode {
   /// False where a part of it cannot be recognised in another process: a lambda, a closure. A run
   /// does without; what stores data and looks it up later refuses such a node.
   bool has_identity = true;
+  /// What tells it from others in another process and is not in `options`, which a saved state
+  /// compares: of what stores data and looks it up later. Where it has no identity, why.
+  std::string identity;
   /// Whether one row comes out for each that goes in, in the same order or another.
   bool keeps_row_count = false;
   StreamFacts facts;  // of the stream that comes out

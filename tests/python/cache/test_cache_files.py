@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from easydata.cache import ages
 from full_disk import make_read_only, small_disk
 from same_value import is_same
 from test_cache_values import VALUES
 
 from easydata import CacheMetadata, DiskCache, TreeCacheManager, _native
+from easydata.cache import ages
 
 VALUE = {"input_ids": [1, 2, 50256], "mask": np.array([True, False]), "text": "ü" * 40}
 CODECS = ("none", "gzip", "lz4", "zstd")

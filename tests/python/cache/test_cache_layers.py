@@ -5,12 +5,12 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import easydata.cache
 import easydata.execution.cache as execution_cache
 import pytest
-from easydata.cache import ages
 
+import easydata.cache
 from easydata import CacheLayer, CacheMetadata, DiskCache, MemoryCache, TreeCacheManager
+from easydata.cache import ages
 
 
 class Clock:

@@ -15,11 +15,11 @@ from typing import Any
 
 import cache_worker
 import pytest
-from easydata.cache import single_flight
 from easydata.cache.said_once import SaidOnce
 from programs import environment, run_python
 
 from easydata import MemoryCache, TreeCacheManager
+from easydata.cache import single_flight
 
 WORKER = Path(cache_worker.__file__)
 Start = Callable[..., "subprocess.Popen[str]"]

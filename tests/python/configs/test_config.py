@@ -18,6 +18,7 @@ from easydata.core.config import (
 from programs import run_python
 
 from easydata import (
+    CacheStageConfig,
     DatasetConfig,
     LoadStageConfig,
     MixStageConfig,
@@ -220,7 +221,8 @@ def test_a_sound_config_has_no_problems() -> None:
         ({"save": SaveStageConfig(output_dir="abfs://bucket/x")}, "save.output_dir"),
         ({"save": SaveStageConfig(output_dir="https://host/x")}, "save.output_dir"),
         ({"datasets": [DatasetConfig("a", save_path="abfs://b/x")]}, "datasets[0].save_path"),
-        ({"datasets": [DatasetConfig("x", cache_path="c")]}, "datasets[0].cache_path"),
+        ({"datasets": [DatasetConfig("a", cache_path="abfs://b/x")]}, "datasets[0].cache_path"),
+        ({"cache": CacheStageConfig(cache_dir="https://host/x")}, "cache.cache_dir"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -1,21 +1,16 @@
 """Options that are set do something, are told to do nothing, or are refused by name."""
 
-import copy
-import dataclasses
 import json
-import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from easydata.core.config import ConfigError, is_set
+from easydata.core.config import ConfigError
 from small_data import jsonl, tokens
 
 from easydata import (
-    CacheStageConfig,
     DatasetConfig,
     JsonShardedSource,
     Pipeline,
@@ -228,7 +223,6 @@ def test_options_that_need_another_one(data: dict[str, dict[str, Any]]) -> None:
     )
     assert "load.seed" in refusal(data["text"], load={"seed": 4})
     assert "storage_options" in refusal(data["text"] | {"storage_options": {"retries": 3}})
-    assert "comes with a later version" in refusal(data["text"], cache={"cache_dir": "c"})
     with pytest.raises(ValueError, match="ignore_first_label: the rows have no labels"):
         told(
             PipelineConfig.from_dict(
@@ -273,55 +267,12 @@ def test_all_that_is_taken_for_compatibility_is_told(
 ) -> None:
     named = {"name_or_path": tiny, "trust_remote_code": False}
     dataset = data["text"] | {"tokenizer": named, "tokenizer_kwargs": {"use_fast": True}}
-    config = PipelineConfig.from_dict({"datasets": [dataset | {"cache_enabled": False}]})
+    config = PipelineConfig.from_dict({"datasets": [dataset], "cache": {"hash_fn": "path"}})
     assert told(config, "source tokenize load")[1] == {
-        "datasets[0].cache_enabled",
+        "cache.hash_fn",
         "datasets[0].tokenizer.trust_remote_code",
         "datasets[0].tokenizer_kwargs.use_fast",
     }
-
-
-def _given(tmp: Path, cache: str) -> Iterator[PipelineConfig]:
-    """Configs with one that is given: in Python, as dicts, in a file."""
-    datasets = [DatasetConfig("texts.jsonl", name="a")]
-    yield PipelineConfig(datasets, cache=CacheStageConfig(**yaml.safe_load(cache)))
-    later = PipelineConfig(datasets)
-    later.cache = CacheStageConfig(**yaml.safe_load(cache))
-    yield later
-    yield PipelineConfig.from_dict(
-        {"datasets": [{"data_files": "texts.jsonl"}], "cache": yaml.safe_load(cache)}
-    )
-    file = tmp / "config.yaml"
-    file.write_text(f"datasets: [{{data_files: texts.jsonl}}]\ncache: {cache}\n")
-    yield PipelineConfig.from_file(str(file))
-
-
-@pytest.mark.parametrize("cache", ["{}", "{enabled: true}", "{cache_dir: there}"])
-def test_a_cache_that_is_given_is_refused(
-    cache: str, data: dict[str, dict[str, Any]], tmp_path: Path
-) -> None:
-    refused = r"cache has no effect on dataset .*comes with a later version; take it out"
-    for config in _given(tmp_path, cache):
-        again = (config, copy.deepcopy(config), pickle.loads(pickle.dumps(config)))
-        for each in (*again, PipelineConfig.from_dict(config.to_dict())):
-            with pytest.raises(ConfigError, match=refused):
-                told(each, "source load")
-
-
-def test_a_cache_that_nobody_gave_is_none(data: dict[str, dict[str, Any]], tmp_path: Path) -> None:
-    plain = PipelineConfig([DatasetConfig("texts.jsonl")])
-    assert plain.cache == CacheStageConfig()
-    assert plain == PipelineConfig([DatasetConfig("texts.jsonl")], cache=CacheStageConfig())
-    assert not is_set(plain, "cache")
-    assert "cache" not in plain.to_dict()
-    again = (copy.deepcopy(plain), pickle.loads(pickle.dumps(plain)), dataclasses.replace(plain))
-    for each in (plain, *again, PipelineConfig.from_dict(plain.to_dict())):
-        told(each, "source load")
-    plain.cache.cache_dir = "there"
-    with pytest.raises(ConfigError, match="cache has no effect"):
-        told(plain, "source load")
-    for off in _given(tmp_path, "{enabled: false, cache_dir: there}"):
-        assert told(off, "source load")[1] == {"cache", "cache.enabled", "cache.cache_dir"}
 
 
 def test_create_source_acts_on_its_own_rows_or_refuses(
@@ -331,8 +282,6 @@ def test_create_source_acts_on_its_own_rows_or_refuses(
     for option in ("split", "dataset_split_name"):
         with pytest.raises(ConfigError, match=option):
             create_source(DatasetConfig(texts, **{option: "validation"}))
-    with pytest.raises(NotImplementedError, match="cache_path"):
-        create_source(DatasetConfig(texts, cache_path="cache"))
     with pytest.raises(ConfigError, match="storage_options has no effect"):
         create_source(DatasetConfig(texts, storage_options={"retries": 2}))
     with pytest.raises(ValueError, match="all of the files are on this machine"):

@@ -26,7 +26,7 @@ from easydata import (
 
 def test_source_comes_first_and_once(folder: Path) -> None:
     pipeline = create_pipeline([{"data_files": jsonl("a.jsonl", [{"text": "x"}])}])
-    for method in ("tokenize", "mix", "pack", "save", "load", "build", "get_data"):
+    for method in ("tokenize", "cache", "mix", "pack", "save", "load", "build", "get_data"):
         with pytest.raises(RuntimeError, match=r"Call source\(\) before other pipeline stages"):
             getattr(pipeline, method)()
     pipeline.source()
@@ -40,6 +40,9 @@ def test_source_comes_first_and_once(folder: Path) -> None:
         (("tokenize", "tokenize"), r"tokenize\(\) was called before"),
         (("pack", "tokenize"), r"tokenize\(\) cannot follow pack\(\)"),
         (("pack", "mix"), r"mix\(\) cannot follow pack\(\)"),
+        (("mix", "cache"), r"cache\(\) cannot follow mix\(\); call it before, right after"),
+        (("pack", "cache"), r"cache\(\) cannot follow pack\(\); call it before, right after"),
+        (("cache", "cache"), r"cache\(\) was called before"),
         (("load", "pack"), r"pack\(\) cannot follow load\(\)"),
         (("load", "save"), r"save\(\) cannot follow load\(\)"),
         (("load", "load"), r"load\(\) cannot follow load\(\)"),
@@ -51,12 +54,6 @@ def test_stages_that_make_no_sense(folder: Path, chain: tuple[str, ...], said: s
         getattr(pipeline, method)()
     with pytest.raises(RuntimeError, match=said):
         getattr(pipeline, chain[-1])()
-
-
-def test_cache_comes_later(folder: Path) -> None:
-    pipeline = create_pipeline([{"data_files": tokens("a.jsonl", 4)}]).source()
-    with pytest.raises(NotImplementedError, match="caching comes with a later version"):
-        pipeline.cache()
 
 
 def test_methods_give_the_pipeline_back(folder: Path) -> None:
@@ -212,8 +209,6 @@ def test_the_context(folder: Path, gpt2: str) -> None:
     context.update_epoch(2)
     assert (context.step, context.epoch) == (5, 2)
     assert context.get_tokenizer(gpt2) is context.get_tokenizer(gpt2)
-    with pytest.raises(NotImplementedError, match="caching comes with a later version"):
-        _ = context.cache_manager
     context.config.observability.metrics_enabled = False
     context.record_metric("a", "b", 1)
     assert context.get_metrics() == {}

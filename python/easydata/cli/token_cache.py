@@ -1,0 +1,323 @@
+"""`easydata cache`: what is kept of rows, what is missing and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from easydata import _native
+from easydata.cli.flags import UsageError, only_one
+from easydata.cli.plan_difference import differences
+from easydata.cli.report import Report, human
+from easydata.core.config import PipelineConfig
+from easydata.core.sizes import parse_size
+from easydata.execution.cache_stage import keeping_of
+from easydata.execution.chain import Pipeline
+from easydata.execution.progress import Progress
+from easydata.sources.sharded_source import CachedShardedSource, ShardedDataSource
+from easydata.sources.token_stores import DEFAULT_FOLDER, Keeping
+
+# More than there is: what looks at a store removes nothing.
+_NO_LIMIT = 2**62
+_UNITS = (("d", 86400), ("h", 3600), ("min", 60))
+
+
+def config_file(given: str | None, flag: Sequence[str] | None) -> PipelineConfig:
+    """The config that a command names."""
+    named = only_one("--config", flag)
+    if given is not None and named is not None:
+        raise UsageError("the config is named twice; name it once")
+    if given is None and named is None:
+        raise UsageError("name the config: --config FILE")
+    return PipelineConfig.from_file(str(given or named))
+
+
+def folders_of(folder: str | None, flag: Sequence[str] | None) -> dict[str, Keeping]:
+    """The folders that a command is for: the one named, those of a config, or the default one."""
+    named = only_one("--config", flag)
+    if folder is not None and named is not None:
+        raise UsageError("name a folder or a --config, not both")
+    if named is None:
+        keeping = Keeping.at(folder or DEFAULT_FOLDER)
+        return {keeping.folder: keeping}
+    config = PipelineConfig.from_file(named)
+    found = [keeping_of(dataset, config) for dataset in config.datasets]
+    kept = {each.folder: each for each in found if each is not None and each.folder}
+    if not kept:
+        raise UsageError(_NOTHING_IS_KEPT)
+    return kept
+
+
+_NOTHING_IS_KEPT = (
+    "the config keeps nothing in files: give it a cache, `cache: {}`, or a dataset a cache_path"
+)
+
+
+def list_plans(folders: Mapping[str, Keeping], report: Report) -> None:
+    """Prints what is kept in folders, by what it was made with."""
+    result = {}
+    for folder, keeping in folders.items():
+        stored = _stored(keeping)
+        report.line(folder)
+        report.table(
+            ["plan", "made by", "blocks", "rows", "tokens", "MB", "last used"],
+            [
+                [
+                    plan["plan"][:8],
+                    _steps(plan["json"]),
+                    f"{plan['blocks']:,}",
+                    f"{plan['rows']:,}",
+                    f"{plan['tokens']:,}",
+                    f"{plan['bytes'] / 2**20:,.1f}",
+                    _ago(plan["used_seconds_ago"]),
+                ]
+                for plan in stored
+            ],
+        )
+        result[folder] = [
+            {**plan, "json": json.loads(plan["json"]) if plan["json"] else None} for plan in stored
+        ]
+    report.result({"folders": result})
+
+
+def explain(config: PipelineConfig, packed: bool | None, report: Report) -> None:
+    """Prints of each dataset what is kept, and of what is not, why."""
+    result = {}
+    for name, source in _tokens_of(config).items():
+        found = _explained(source, config, name, _is_packed(config, packed))
+        result[name] = found
+        report.line(f"{name}: {_summary(found)}")
+        for why in found["missing"]:
+            report.line(f"  {why}")
+    report.result({"datasets": result})
+
+
+def fill(config: PipelineConfig, packed: bool | None, report: Report) -> None:
+    """Makes what is missing, of all datasets."""
+    sources = _tokens_of(config)
+    if not any(isinstance(source, CachedShardedSource) for source in sources.values()):
+        raise UsageError(_NOTHING_IS_KEPT)
+    result = {}
+    is_packed = _is_packed(config, packed)
+    for name, source in sources.items():
+        before = _explained(source, config, name, is_packed)
+        if before["reason"] or not isinstance(source, CachedShardedSource):
+            report.line(f"{name}: {_summary(before)}")
+            result[name] = before
+            continue
+        if before["kept_blocks"] < before["blocks"]:
+            _read_all(source, config, name, is_packed, report)
+        after = _explained(source, config, name, is_packed)
+        made = after["kept_blocks"] - before["kept_blocks"]
+        result[name] = {**after, "made_blocks": made}
+        report.line(f"{name}: {made:,} blocks made; {_summary(after)}")
+        for why in after["missing"]:
+            report.line(f"  {why}")
+    report.result({"datasets": result})
+
+
+def verify_stores(folders: Mapping[str, Keeping], report: Report) -> bool:
+    """Reads all that is kept and checks it; False where something is damaged."""
+    result = {}
+    for folder, keeping in folders.items():
+        problems = _native.verify_store(folder, storage_options=_options(keeping))
+        for problem in problems:
+            report.line(f"{problem['file']}: {problem['what']}")
+        count = len(problems)
+        report.line(f"{folder}: " + (f"{count} files damaged" if count else "all intact"))
+        result[folder] = problems
+    is_intact = not any(result.values())
+    report.result({"ok": is_intact, "folders": result})
+    return is_intact
+
+
+def prune(
+    folders: Mapping[str, Keeping], max_bytes: str | None, older_than: str | None, report: Report
+) -> None:
+    """Removes what was used longest ago, until a folder has so many bytes."""
+    if max_bytes is None and older_than is None:
+        raise UsageError("say what is to go: --max-bytes 50GB, --older-than 7d, or both")
+    limit = None if max_bytes is None else _size(max_bytes)
+    age = None if older_than is None else _seconds(older_than)
+    result = {}
+    for folder in folders:
+        if "://" in folder:
+            raise UsageError(
+                f"{folder}: nothing is removed from an object store; give the bucket a rule that "
+                "removes old objects"
+            )
+        freed = _native.prune_store(folder, max_bytes=limit, older_than_seconds=age)
+        report.line(f"{folder}: {freed / 2**20:,.1f} MB removed")
+        result[folder] = {"freed_bytes": freed}
+    report.result({"folders": result})
+
+
+def _tokens_of(config: PipelineConfig) -> dict[str, ShardedDataSource[Any]]:
+    """The datasets up to where their rows are kept."""
+    return dict(Pipeline(config).source().tokenize().get_data())
+
+
+def _is_packed(config: PipelineConfig, packed: bool | None) -> bool:
+    return config.pack.enabled if packed is None else packed
+
+
+def _explained(
+    source: ShardedDataSource[Any], config: PipelineConfig, name: str, is_packed: bool
+) -> dict[str, Any]:
+    """What is kept of a dataset, and why not more."""
+    found: dict[str, Any] = {"reason": "", "missing": []}
+    if not isinstance(source, CachedShardedSource):
+        return {**found, "reason": _why_not_asked(config, name)}
+    below = source.source._plan
+    if reason := _native.why_nothing_is_kept(below):
+        return {**found, "reason": reason}
+    keeping = source._keeping
+    if not keeping.folder:
+        reason = "its rows are kept in the memory of a process, and end with it"
+        return {**found, "reason": reason}
+    found["folder"] = keeping.folder
+    look = _native.look_for_kept(below, _opened(keeping).native, whole_documents=is_packed)
+    found |= {key: look[key] for key in ("plan", "blocks", "kept_blocks", "bytes", "kept_bytes")}
+    if look["kept_blocks"] < look["blocks"]:
+        found["missing"] = _why_missing(look, keeping)
+    return found
+
+
+def _why_not_asked(config: PipelineConfig, name: str) -> str:
+    dataset = config.get_dataset_by_name(name)
+    if not config.cache.enabled:
+        return "cache.enabled is false"
+    if dataset is not None and not dataset.cache_enabled:
+        return "its cache_enabled is false"
+    if not config.tokenize.cache_tokenized:
+        return "tokenize.cache_tokenized is false"
+    return "nothing asks for it: give the config a cache, `cache: {}`, or it a cache_path"
+
+
+def _why_missing(look: Mapping[str, Any], keeping: Keeping) -> list[str]:
+    stored = _stored(keeping)
+    if not stored:
+        return [f"nothing was kept in {keeping.folder} yet"]
+    if any(plan["plan"] == look["plan"] and plan["blocks"] for plan in stored):
+        return _missing_files(look)
+    known = [plan for plan in stored if plan["json"]]
+    if not known:
+        return ["evicted or never filled"]
+    # Those with the fewest differences, of them the one used last.
+    nearest = min(known, key=lambda plan: len(differences(plan["json"], look["described"])))
+    changed = differences(nearest["json"], look["described"])
+    if not changed:
+        return ["evicted or never filled"]
+    more = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
+    return [changed[0] + more]
+
+
+def _missing_files(look: Mapping[str, Any]) -> list[str]:
+    """What is missing of files of a plan that has rows."""
+    files = look.get("files") or []
+    said = []
+    for file in files:
+        if file["kept_blocks"] == file["blocks"]:
+            continue
+        said.append(f"{file['name']}: evicted or never filled")
+    return said or ["evicted or never filled"]
+
+
+def _stored(keeping: Keeping) -> list[dict[str, Any]]:
+    if "://" not in keeping.folder and not os.path.isdir(keeping.folder):
+        return []
+    return list(_native.list_store(keeping.folder, storage_options=_options(keeping)))
+
+
+def _options(keeping: Keeping) -> dict[str, Any] | None:
+    return None if keeping.storage_options is None else dict(keeping.storage_options)
+
+
+def _opened(keeping: Keeping) -> Any:
+    """The store of a folder, which removes nothing; one that is not there is not made."""
+    if "://" not in keeping.folder and not os.path.isdir(keeping.folder):
+        return Keeping("", memory_blocks=1).open()
+    return dataclasses.replace(
+        keeping, max_bytes=_NO_LIMIT, expiry_seconds=None, memory_blocks=0
+    ).open()
+
+
+def _read_all(
+    source: CachedShardedSource, config: PipelineConfig, name: str, is_packed: bool, report: Report
+) -> None:
+    """Reads a dataset through its cache."""
+    shown = config.observability
+    if report.as_json:
+        shown = dataclasses.replace(shown, progress_enabled=False)
+    infos = [source.get_shard_info(shard) for shard in source.shard_names]
+    counts = [info.num_rows if info is not None else None for info in infos]
+    total = None if None in counts else sum(count or 0 for count in counts)
+    done = {"rows": 0, "tokens": 0, "bytes": 0, "shards": 0}
+    stream = source._plan.stream(whole_documents=is_packed)
+    batch: Any
+    with Progress.of(shown, name, total, on_terminal="rich", elsewhere="lines") as progress:
+        for batch in _native.iterate_batches(stream):
+            done["rows"] += batch.num_rows
+            if "input_ids" in batch.schema.names:
+                ids = batch.column("input_ids")
+                done["tokens"] += ids.offsets[-1].as_py() - ids.offsets[0].as_py()
+            progress.update(done)
+    if source._store is not None:
+        source._store.native.flush()
+
+
+def _summary(found: Mapping[str, Any]) -> str:
+    if found["reason"]:
+        return f"not kept: {found['reason']}"
+    blocks, kept = found["blocks"], found["kept_blocks"]
+    share = f"{kept:,} of {blocks:,} blocks are kept"
+    return f"{share}, {found['kept_bytes'] / 2**20:,.1f} of {found['bytes'] / 2**20:,.1f} MB"
+
+
+def _steps(described: str) -> str:
+    if not described:
+        return "unknown"
+    operators = json.loads(described)["operators"]
+    tokenizer = next(
+        (
+            str(options["tokenizer"])[:8]
+            for options in (each.get("options") or {} for each in reversed(operators))
+            if options.get("tokenizer")
+        ),
+        "",
+    )
+    names = " > ".join(each["operator"] for each in operators)
+    return f"{names} ({tokenizer})" if tokenizer else names
+
+
+def _ago(seconds: int) -> str:
+    for unit, size in _UNITS:
+        if seconds >= size:
+            return f"{seconds // size} {unit} ago"
+    return "now" if seconds < 5 else f"{human(seconds)} s ago"
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(int(text) if text.isdigit() else text)
+    except ValueError as error:
+        raise UsageError(f"--max-bytes: {error}") from None
+
+
+def _seconds(text: str) -> int:
+    """Seconds of an age as people write it: 90, 30min, 12h, 7d."""
+    number, unit = text, 1
+    for name, size in (*_UNITS, ("s", 1)):
+        if text.endswith(name):
+            number, unit = text.removesuffix(name), size
+            break
+    try:
+        seconds = float(number) * unit
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds < 2**53:
+        raise UsageError(f"--older-than takes an age such as 90s, 30min, 12h or 7d, not {text!r}")
+    return int(seconds)

@@ -1,0 +1,111 @@
+"""Where a pipeline keeps the rows that it has made."""
+
+import dataclasses
+from typing import Any
+
+from easydata.core.config import CacheStageConfig, ConfigError, DatasetConfig, PipelineConfig
+from easydata.core.config_class import is_set
+from easydata.execution.context import PipelineContext
+from easydata.execution.mixture import Sources
+from easydata.execution.stage import BaseStage
+from easydata.sources.sharded_source import ShardedDataSource
+from easydata.sources.token_stores import Keeping
+
+# What a data file is known by where nobody says; DatasetConfig.identity.
+_IDENTITY = DatasetConfig.identity
+
+
+def keeping_of(
+    dataset: DatasetConfig | None, config: PipelineConfig, *, is_called: bool = False
+) -> Keeping | None:
+    """How the rows of a dataset are kept; None: they are not.
+
+    Args:
+        dataset: The dataset; None: rows of several.
+        config: The pipeline's.
+        is_called: Whether somebody asks for a cache beside the config.
+    """
+    stage = config.cache
+    is_given = is_set(config, "cache")
+    if not stage.enabled or (dataset is not None and not dataset.cache_enabled):
+        return None
+    if dataset is not None and dataset.cache_path is not None:
+        return Keeping.at(
+            dataset.cache_path,
+            stage if is_given or is_called else None,
+            storage_options=dataset.storage_options,
+        )
+    return Keeping.of_stage(stage) if is_given or is_called else None
+
+
+def with_identity(dataset: DatasetConfig, config: PipelineConfig) -> DatasetConfig:
+    """A dataset whose files are known by what the cache knows them by."""
+    by_content = config.cache.hash_fn == "content" and keeping_of(dataset, config) is not None
+    if not by_content or not is_set(config, "cache") or dataset.identity != _IDENTITY:
+        return dataset
+    return dataclasses.replace(dataset, identity="content")
+
+
+def kept_tokens(
+    source: ShardedDataSource[Any],
+    dataset: DatasetConfig | None,
+    context: PipelineContext,
+    *,
+    is_on: bool,
+) -> ShardedDataSource[Any]:
+    """The rows of tokens of a dataset, kept where the config says so and no cache() came before."""
+    if "cache" in context.stages:
+        return source
+    keeping = keeping_of(dataset, context.config) if is_on else None
+    bare = source._unkept()
+    return bare if keeping is None else bare._kept(keeping)
+
+
+class CacheStage(BaseStage):
+    """Keeps the rows of each dataset as they are right here."""
+
+    def __init__(self, config: CacheStageConfig | None = None) -> None:
+        super().__init__(config)
+
+    @property
+    def name(self) -> str:
+        """What get_stages() calls it."""
+        return "cache"
+
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
+        """Gives the sources, each with its cache.
+
+        Raises:
+            ConfigError: The options say what files are known by, which source() has to know.
+        """
+        config = context.config
+        self._check_identities(context)
+        made: Sources = {}
+        for name, source in data.items():
+            dataset = self._get_dataset_config(name, context)
+            keeping = keeping_of(dataset, config, is_called=True)
+            bare = source._unkept()
+            are_tokens = "tokenize" in context.stages or name in context.tokenized
+            if keeping is None or (are_tokens and not config.tokenize.cache_tokenized):
+                made[name] = bare
+            else:
+                made[name] = bare._kept(keeping)
+        return made
+
+    def _check_identities(self, context: PipelineContext) -> None:
+        if context.config.cache.hash_fn != "content":
+            return
+        others = [
+            str(dataset.name)
+            for dataset in context.config.datasets
+            if dataset.identity == _IDENTITY and str(dataset.name) not in context.by_content
+        ]
+        if others:
+            raise ConfigError(
+                "cache",
+                [
+                    "hash_fn: source() has looked at the files already; give it in the config, "
+                    'PipelineConfig(cache=CacheStageConfig(hash_fn="content")), or set '
+                    f'identity="content" of {", ".join(map(repr, others))}'
+                ],
+            )

@@ -1,0 +1,121 @@
+"""Where rows are kept that were made of files, and the open stores of this process."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from easydata import _native
+from easydata.core.config import CacheStageConfig
+from easydata.core.sizes import size_of_option
+
+DEFAULT_FOLDER = CacheStageConfig().cache_dir
+"""Where rows are kept when nobody says where."""
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How rows are kept; options as `_native.TokenStore` takes them.
+
+    Attributes:
+        folder: Of the files; "": there are none.
+        max_bytes: Of all files; None: as much as the disk allows.
+        expiry_seconds: After which files that nobody uses are removed; None: never.
+        compression: Of files that are written.
+        memory_blocks: Blocks that are kept in memory.
+        storage_options: How a folder on an object store is reached.
+    """
+
+    folder: str
+    max_bytes: int | None = None
+    expiry_seconds: int | None = None
+    compression: str = "none"
+    memory_blocks: int = 0
+    storage_options: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of_stage(cls, config: CacheStageConfig) -> Keeping:
+        """As a pipeline's config says."""
+        in_memory = 0 if config.cache_type == "disk" else config.memory_cache_size
+        if config.cache_type == "memory":
+            return cls("", memory_blocks=in_memory)
+        return cls(
+            _folder(config.cache_dir),
+            size_of_option("cache.max_bytes", config.max_bytes),
+            config.disk_cache_expiry,
+            config.compression,
+            in_memory,
+        )
+
+    @classmethod
+    def at(
+        cls,
+        path: str | os.PathLike[str] | None,
+        stage: CacheStageConfig | None = None,
+        *,
+        max_bytes: str | int | None = None,
+        compression: str = "none",
+        memory_blocks: int = 0,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Keeping:
+        """In a folder of its own, for ever; the rest is as a stage says, where there is one."""
+        if stage is not None:
+            of_stage = cls.of_stage(stage)
+            max_bytes, memory_blocks = of_stage.max_bytes, of_stage.memory_blocks
+            compression = stage.compression
+        if path is None:
+            path = DEFAULT_FOLDER
+        return cls(
+            _folder(path),
+            size_of_option("max_bytes", max_bytes),
+            None,
+            compression,
+            memory_blocks,
+            storage_options,
+        )
+
+    def open(self) -> OpenStore:
+        """The store, one for all of this process; it is open as long as somebody holds it."""
+        key = (os.getpid(), self)
+        with _lock:
+            held = _open_stores.get(key)
+            if held is None:
+                _open_stores[key] = held = OpenStore(_opened(self))
+                if not self.folder:
+                    _in_memory[key] = held
+            return held
+
+
+class OpenStore:
+    """A store of the engine's that is open."""
+
+    def __init__(self, store: _native.TokenStore) -> None:
+        self.native = store
+
+
+# Of this process: those that somebody holds, and those in memory, which nobody could open again.
+_open_stores: weakref.WeakValueDictionary[tuple[int, Keeping], OpenStore] = (
+    weakref.WeakValueDictionary()
+)
+_in_memory: dict[tuple[int, Keeping], OpenStore] = {}
+_lock = threading.Lock()
+
+
+def _opened(keeping: Keeping) -> _native.TokenStore:
+    return _native.TokenStore(
+        keeping.folder,
+        max_bytes=keeping.max_bytes,
+        expiry_seconds=keeping.expiry_seconds,
+        compression=keeping.compression,
+        memory_blocks=keeping.memory_blocks,
+        storage_options=None if keeping.storage_options is None else dict(keeping.storage_options),
+    )
+
+
+def _folder(path: str | os.PathLike[str]) -> str:
+    text = _native.user_path(os.fspath(path))
+    return text if "://" in text else os.path.abspath(text)
