@@ -59,7 +59,7 @@ class TokenStore : public BlockStore {
       const std::shared_ptr<const storage::Storage>& storage = nullptr);
 
   /// Keeps what a plan is made of beside its blocks, for explain: `plan` as JSON, once a plan.
-  virtual void NotePlan(const BlockKey::Hash& plan, const std::string& json) = 0;
+  void NotePlan(const BlockKey::Hash& plan, const std::string& json) override = 0;
 
   /// Waits until what was put is written, or dropped, and complete files have their names.
   virtual Status Flush() = 0;

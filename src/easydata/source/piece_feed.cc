@@ -200,18 +200,21 @@ Status PieceFeed::CountKept(KeptRows* counted) {
     ARROW_ASSIGN_OR_RAISE(auto part, order_->Next());
     if (!part.has_value()) return Status::OK();
     MakePart(*part);
-    if (!EnterBlocks()) {
-      ++counted->blocks;
-      continue;
+    KeptRows::Missing of_part{source_->shard_names()[part->shard]};
+    if (EnterBlocks()) {
+      of_part.blocks = end_block_ - next_block_;
+      for (; next_block_ < end_block_; ++next_block_) {
+        if (kept_->OfBlock(next_block_).has_value()) ++of_part.kept_blocks;
+      }
+      const int64_t bytes = kept_->shard_bytes();
+      counted->bytes += bytes * of_part.blocks / blocks_.count;
+      counted->kept_bytes += bytes * of_part.kept_blocks / blocks_.count;
+    } else {
+      of_part.blocks = 1;  // who reads it tells why
     }
-    for (; next_block_ < end_block_; ++next_block_) {
-      const int64_t bytes = kept_->shard_bytes() / blocks_.count;
-      ++counted->blocks;
-      counted->bytes += bytes;
-      if (!kept_->OfBlock(next_block_).has_value()) continue;
-      ++counted->kept_blocks;
-      counted->kept_bytes += bytes;
-    }
+    counted->blocks += of_part.blocks;
+    counted->kept_blocks += of_part.kept_blocks;
+    if (of_part.kept_blocks < of_part.blocks) counted->missing.push_back(std::move(of_part));
   }
 }
 
