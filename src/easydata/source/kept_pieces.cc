@@ -196,6 +196,21 @@ void KeptPieces::NoteEnd(const PieceId& piece) const {
       {arrow::RecordBatch::Make(nothing, 0, arrow::ArrayVector{}), facts.ToText(), ""});
 }
 
+void CountKeptBlocks(KeptPieces* pieces, size_t shard, const std::string& name,
+                     const Blocks& blocks, int64_t begin, int64_t end, KeptRows* counted) {
+  KeptRows::Missing of_shard{name, end - begin};
+  if (pieces->Enter(shard)) {
+    for (int64_t block = begin; block < end; ++block) {
+      if (pieces->OfBlock(block).has_value()) ++of_shard.kept_blocks;
+    }
+    counted->bytes += pieces->shard_bytes() * of_shard.blocks / blocks.count;
+    counted->kept_bytes += pieces->shard_bytes() * of_shard.kept_blocks / blocks.count;
+  }
+  counted->blocks += of_shard.blocks;
+  counted->kept_blocks += of_shard.kept_blocks;
+  if (of_shard.kept_blocks < of_shard.blocks) counted->missing.push_back(std::move(of_shard));
+}
+
 ShardPosition StartOfBlock(const Blocks& blocks, int64_t block) {
   ShardPosition from;
   if (!blocks.row_starts.empty()) from.row = blocks.row_starts[block];

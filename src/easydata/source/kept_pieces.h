@@ -70,6 +70,10 @@ class KeptPieces {
   ShardIdentity identity_;
 };
 
+/// Counts blocks `begin` .. `end` of a shard, and those that are kept.
+void CountKeptBlocks(KeptPieces* pieces, size_t shard, const std::string& name,
+                     const Blocks& blocks, int64_t begin, int64_t end, KeptRows* counted);
+
 /// The position at which block `block` begins.
 ShardPosition StartOfBlock(const Blocks& blocks, int64_t block);
 

@@ -267,9 +267,10 @@ TEST_P(KeptPiecesTest, GivesWhatTheSourceGives) {
   const Setting behind = {{}, {}, {std::make_shared<AddLength>()}};
   for (const Setting& setting : {keeps_rows, others, behind}) {
     const auto store = std::make_shared<MapBlockStore>();
-    for (const SourceShuffle mode :
-         {SourceShuffle::kNone, SourceShuffle::kBlocks, SourceShuffle::kRows}) {
-      if (mode == SourceShuffle::kRows && setting.kept.size() == 2) continue;
+    for (const SourceShuffle mode : {SourceShuffle::kNone, SourceShuffle::kBlocks,
+                                     SourceShuffle::kRows, SourceShuffle::kGrain}) {
+      const bool is_by_row = mode == SourceShuffle::kRows || mode == SourceShuffle::kGrain;
+      if (is_by_row && setting.kept.size() == 2) continue;
       for (const int64_t lanes : {1, 3}) {
         const auto options = Shuffled(mode);
         const auto expected = RowsOfLanes(Contract(source, options, setting, nullptr), lanes);
@@ -292,6 +293,7 @@ TEST_P(KeptPiecesTest, GivesWhatTheSourceGives) {
   const int calls = add->calls;
   const int puts = store->puts;
   AllRows(Contract(source, Shuffled(SourceShuffle::kRows), keeps_rows, store));
+  AllRows(Contract(source, Shuffled(SourceShuffle::kGrain), keeps_rows, store));
   EXPECT_EQ(add->calls, calls);
   EXPECT_EQ(store->puts, puts);
 }
@@ -302,7 +304,8 @@ TEST_P(KeptPiecesTest, KeepsTheContract) {
   const auto store = std::make_shared<MapBlockStore>();
   const Setting setting = {{}, {std::make_shared<AddLength>()}, {std::make_shared<AddLength>()}};
   store->forget = [](int n) { return n % 5 == 0; };
-  for (const SourceShuffle mode : {SourceShuffle::kNone, SourceShuffle::kRows}) {
+  for (const SourceShuffle mode :
+       {SourceShuffle::kNone, SourceShuffle::kRows, SourceShuffle::kGrain}) {
     StageContract contract = Contract(source, Shuffled(mode), setting, store);
     contract.max_restores = 12;
     CheckStageContract(contract);

@@ -200,21 +200,14 @@ Status PieceFeed::CountKept(KeptRows* counted) {
     ARROW_ASSIGN_OR_RAISE(auto part, order_->Next());
     if (!part.has_value()) return Status::OK();
     MakePart(*part);
-    KeptRows::Missing of_part{source_->shard_names()[part->shard]};
+    const std::string& name = source_->shard_names()[part->shard];
     if (EnterBlocks()) {
-      of_part.blocks = end_block_ - next_block_;
-      for (; next_block_ < end_block_; ++next_block_) {
-        if (kept_->OfBlock(next_block_).has_value()) ++of_part.kept_blocks;
-      }
-      const int64_t bytes = kept_->shard_bytes();
-      counted->bytes += bytes * of_part.blocks / blocks_.count;
-      counted->kept_bytes += bytes * of_part.kept_blocks / blocks_.count;
+      CountKeptBlocks(kept_.get(), part->shard, name, blocks_, next_block_, end_block_, counted);
     } else {
-      of_part.blocks = 1;  // who reads it tells why
+      ++counted->blocks;  // who reads it tells why
+      counted->missing.push_back({name, 1});
     }
-    counted->blocks += of_part.blocks;
-    counted->kept_blocks += of_part.kept_blocks;
-    if (of_part.kept_blocks < of_part.blocks) counted->missing.push_back(std::move(of_part));
+    LeaveBlocks();
   }
 }
 
