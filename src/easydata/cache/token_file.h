@@ -35,7 +35,9 @@ class TokenFileWriter {
   TokenFileWriter(std::shared_ptr<outputs::OutputFile> file, Compression compression);
   ~TokenFileWriter();
 
-  /// Adds a block; an error is that of the file, which is of no use then.
+  /// Adds a block. NotImplemented, and nothing is written, where the file cannot hold it, such as
+  /// rows that are not valid: the writer goes on. Other errors are the file's, which is of no use
+  /// then.
   Status Add(const BlockKey& key, const KeptBlock& block);
   int64_t bytes() const;  // so far
   /// Writes the footer and closes the file.
@@ -59,7 +61,7 @@ class TokenFile {
 
   /// Reads block number `i` of blocks(): int32 ids by one positioned read into the buffer that the
   /// batch has, uint16 ids widened into it. `verify`: the hashes of its columns are checked.
-  /// Invalid where the block is damaged, or has other columns than `schema`.
+  /// Invalid where the block is damaged, or has other columns than `schema` (null: any).
   virtual Result<KeptBlock> Read(size_t i, const std::shared_ptr<arrow::Schema>& schema,
                                  bool verify) const = 0;
 };
