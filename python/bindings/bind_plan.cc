@@ -50,12 +50,14 @@ auto Ask(const BoundPlan& self, Work work) {
 }
 
 Stream MakeStream(const BoundPlan& self, nb::object columns,
-                  std::optional<std::vector<std::string>> shards, int64_t start_row, bool is_look) {
+                  std::optional<std::vector<std::string>> shards, int64_t start_row, bool is_look,
+                  bool whole_documents) {
   plan::Request request;
   request.columns = ColumnsFromPython(columns);
   request.shards = std::move(shards);
   request.start_row = start_row;
   request.is_look = is_look;
+  request.whole_documents = whole_documents;
   auto made = Ask(self, [&](const plan::LogicalPlan& plan) { return plan.Make(request); });
   return {std::move(made), self.owned};
 }
@@ -341,11 +343,13 @@ void BindPlan(nb::module_& m) {
       "A source as the user described it: immutable, it makes the stream of what is asked for.")
       .def("stream", &MakeStream, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),
            nb::arg("start_row") = 0, nb::arg("is_look") = false,
+           nb::arg("whole_documents") = false,
            nb::sig("def stream(self, columns: collections.abc.Mapping[str, str] | None = None, "
                    "shards: collections.abc.Sequence[str] | None = None, start_row: int = 0, "
-                   "is_look: bool = False) -> Stream"),
+                   "is_look: bool = False, whole_documents: bool = False) -> Stream"),
            "The rows of these columns (all by default) and shards, from a row of the first one on "
-           "where it `can_seek`. A look ahead logs nothing, and puts no row aside.")
+           "where it `can_seek`. A look ahead logs nothing, and puts no row aside. Documents that "
+           "nobody said to cut are `whole` for a consumer that splits them.")
       .def("peek", &Peek, nb::arg("num_rows"),
            nb::sig("def peek(self, num_rows: int) -> tuple[list[dict[str, typing.Any]], bool] | "
                    "None"),

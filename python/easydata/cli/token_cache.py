@@ -17,11 +17,14 @@ from easydata.core.sizes import parse_size
 from easydata.execution.cache_stage import keeping_of
 from easydata.execution.chain import Pipeline
 from easydata.execution.progress import Progress
+from easydata.sources.seen_files import named_files, seen_files
 from easydata.sources.sharded_source import CachedShardedSource, ShardedDataSource
 from easydata.sources.token_stores import DEFAULT_FOLDER, Keeping
 
 # More than there is: what looks at a store removes nothing.
 _NO_LIMIT = 2**62
+_MOST_FILES_TOLD = 10
+_EVICTED = "evicted or never filled"
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
 
@@ -182,7 +185,7 @@ def _explained(
     look = _native.look_for_kept(below, _opened(keeping).native, whole_documents=is_packed)
     found |= {key: look[key] for key in ("plan", "blocks", "kept_blocks", "bytes", "kept_bytes")}
     if look["kept_blocks"] < look["blocks"]:
-        found["missing"] = _why_missing(look, keeping)
+        found["missing"] = _why_missing(look, keeping, named_files(source._listings()))
     return found
 
 
@@ -197,37 +200,37 @@ def _why_not_asked(config: PipelineConfig, name: str) -> str:
     return "nothing asks for it: give the config a cache, `cache: {}`, or it a cache_path"
 
 
-def _why_missing(look: Mapping[str, Any], keeping: Keeping) -> list[str]:
+def _why_missing(look: Mapping[str, Any], keeping: Keeping, files: Mapping[str, str]) -> list[str]:
     stored = _stored(keeping)
     if not stored:
         return [f"nothing was kept in {keeping.folder} yet"]
     if any(plan["plan"] == look["plan"] and plan["blocks"] for plan in stored):
-        return _missing_files(look)
+        return _missing_files(keeping, files)
     known = [plan for plan in stored if plan["json"]]
     if not known:
-        return ["evicted or never filled"]
+        return [_EVICTED]
     # Those with the fewest differences, of them the one used last.
     nearest = min(known, key=lambda plan: len(differences(plan["json"], look["described"])))
     changed = differences(nearest["json"], look["described"])
     if not changed:
-        return ["evicted or never filled"]
+        return [_EVICTED]
     more = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
     return [changed[0] + more]
 
 
-def _missing_files(look: Mapping[str, Any]) -> list[str]:
-    """What is missing of files of a plan that has rows."""
-    files = look.get("files") or []
-    said = []
-    for file in files:
-        if file["kept_blocks"] == file["blocks"]:
-            continue
-        said.append(f"{file['name']}: evicted or never filled")
-    return said or ["evicted or never filled"]
+def _missing_files(keeping: Keeping, files: Mapping[str, str]) -> list[str]:
+    """Why rows of some files are missing, where others of the same plan are there."""
+    seen = seen_files(keeping.folder) if keeping.is_here else {}
+    new = [name for name in files if seen and name not in seen]
+    replaced = [name for name, now in files.items() if now not in seen.get(name, [now])]
+    said = [f"{name} was replaced" for name in replaced] + [f"{name} is new" for name in new]
+    if len(said) > _MOST_FILES_TOLD:
+        said[_MOST_FILES_TOLD:] = [f"{len(said) - _MOST_FILES_TOLD:,} more files"]
+    return said or [_EVICTED]
 
 
 def _stored(keeping: Keeping) -> list[dict[str, Any]]:
-    if "://" not in keeping.folder and not os.path.isdir(keeping.folder):
+    if keeping.is_here and not os.path.isdir(keeping.folder):
         return []
     return list(_native.list_store(keeping.folder, storage_options=_options(keeping)))
 
@@ -238,7 +241,7 @@ def _options(keeping: Keeping) -> dict[str, Any] | None:
 
 def _opened(keeping: Keeping) -> Any:
     """The store of a folder, which removes nothing; one that is not there is not made."""
-    if "://" not in keeping.folder and not os.path.isdir(keeping.folder):
+    if keeping.is_here and not os.path.isdir(keeping.folder):
         return Keeping("", memory_blocks=1).open()
     return dataclasses.replace(
         keeping, max_bytes=_NO_LIMIT, expiry_seconds=None, memory_blocks=0

@@ -106,6 +106,9 @@ class FileSource(PlannedSource[Row]):
         self._listing = self._listing.with_identity(self._identity)
         return self._listing
 
+    def _listings(self) -> list[_native.FileListing]:
+        return [self._identified()]
+
     @property
     def _source(self) -> _native.Source:
         if self._made is None:

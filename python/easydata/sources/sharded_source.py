@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from easydata import _native
 from easydata.core.choices import SourceShuffle
 from easydata.sources.first_rows import first_fields
+from easydata.sources.seen_files import named_files, note_files
 from easydata.sources.token_stores import Keeping, OpenStore
 from easydata.sources.unread_fields import UnreadFields, dataset_of, find_unread, tell_unread
 from easydata.transforms.base import (
@@ -353,6 +354,10 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
     # Why its own rows are not kept, and what is instead; "" where they may be.
     _keep_instead = ""
+
+    def _listings(self) -> list[_native.FileListing]:
+        """The files that it reads."""
+        return [listing for source in self._inputs for listing in source._listings()]
 
     def _counts_steps(self) -> bool:
         """Whether a weight schedule in it counts the steps of a loader."""
@@ -859,11 +864,17 @@ class CachedShardedSource(WrapperSource[Any]):
 
     def _make_plan(self) -> _native.Plan:
         below = self._source._plan
-        reason = _native.why_nothing_is_kept(below)
-        if reason:
+        try:
+            reason = _native.why_nothing_is_kept(below)
+            if not reason:
+                self._store = self._keeping.open()
+        except (OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:
+            reason = str(error)  # of a folder, or of rows, whoever reads them will see
+        if reason or self._store is None:
             self._tell_unkept(reason)
             return below
-        self._store = self._keeping.open()
+        if self._keeping.is_here:
+            note_files(self._keeping.folder, named_files(self._listings()))
         return _native.cached(below, self._store.native)
 
     def _tell_unkept(self, reason: str) -> None:

@@ -37,6 +37,11 @@ class Keeping:
     memory_blocks: int = 0
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it is in files of this machine."""
+        return bool(self.folder) and "://" not in self.folder
+
     @classmethod
     def of_stage(cls, config: CacheStageConfig) -> Keeping:
         """As a pipeline's config says."""
@@ -63,14 +68,19 @@ class Keeping:
         storage_options: Mapping[str, Any] | None = None,
     ) -> Keeping:
         """In a folder of its own, for ever; the rest is as a stage says, where there is one."""
+        folder = _folder(DEFAULT_FOLDER if path is None else path)
+        is_elsewhere = "://" in folder
+        if is_elsewhere and max_bytes is not None:
+            raise ValueError(
+                "max_bytes is for a folder of this machine: nothing is removed from an object "
+                "store; leave it out, and give the bucket a rule that removes old objects"
+            )
         if stage is not None:
-            of_stage = cls.of_stage(stage)
-            max_bytes, memory_blocks = of_stage.max_bytes, of_stage.memory_blocks
+            memory_blocks = 0 if stage.cache_type == "disk" else stage.memory_cache_size
+            max_bytes = None if is_elsewhere else stage.max_bytes
             compression = stage.compression
-        if path is None:
-            path = DEFAULT_FOLDER
         return cls(
-            _folder(path),
+            folder,
             size_of_option("max_bytes", max_bytes),
             None,
             compression,

@@ -149,6 +149,9 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         except Exception as error:
             raise_hub_error(error, index.api, "datasets", name, commit)
 
+    def _listings(self) -> list[_native.FileListing]:
+        return self.files._listings()
+
     @property
     def files(self) -> FileSource:
         """What reads the files of the splits."""
