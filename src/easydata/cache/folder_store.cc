@@ -44,7 +44,10 @@ Status StoppedError() { return Status::Cancelled("reading the cache was cancelle
 class FolderStore::BlockClaim final : public BlockStore::Claim {
  public:
   BlockClaim(std::weak_ptr<BlockStore> store, FolderStore* raw, const BlockKey& key, bool is_taken)
-      : store_(std::move(store)), raw_(raw), key_(key), is_taken_(is_taken),
+      : store_(std::move(store)),
+        raw_(raw),
+        key_(key),
+        is_taken_(is_taken),
         forks_(exec::NumForks()) {}
   ~BlockClaim() override {
     const auto store = Mine();
@@ -106,8 +109,7 @@ void FolderStore::RenewInChild() {
   }
   forks_ = exec::NumForks();
   // Several files fit into the limit, so that one goes at a time.
-  const int64_t file_bytes =
-      std::min(options_.file_bytes, std::max(max_bytes_ / 8, kSmallFile));
+  const int64_t file_bytes = std::min(options_.file_bytes, std::max(max_bytes_ / 8, kSmallFile));
   writer_ = new BlockWriter(folder_.get(),
                             {.compression = options_.compression,
                              .file_bytes = file_bytes,
@@ -131,9 +133,9 @@ BlockWriter::Listener FolderStore::WriterListener() {
       .is_wanted = [this](const BlockKey& key) { return folder_->claims()->IsWanted(key); },
       .failed =
           [this](const Status& why) {
-            exec::Notify("the cache in " + name_ +
-                         " takes nothing more for now, what it lacks is made again: " +
-                         why.message());
+            exec::Notify(
+                "the cache in " + name_ +
+                " takes nothing more for now, what it lacks is made again: " + why.message());
           },
   };
 }

@@ -70,10 +70,9 @@ Result<int64_t> PruneStore(const std::string& folder, std::optional<int64_t> max
   StoreIndex index;
   ARROW_RETURN_NOT_OK(opened->Look(&index));
   return opened
-      ->MakeRoom(&index, {.max_bytes = max_bytes,
-                          .expiry_seconds = older_than_seconds,
-                          .running = {},
-                          .kept = ""})
+      ->MakeRoom(
+          &index,
+          {.max_bytes = max_bytes, .expiry_seconds = older_than_seconds, .running = {}, .kept = ""})
       .bytes;
 }
 

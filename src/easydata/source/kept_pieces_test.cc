@@ -131,9 +131,13 @@ std::string WriteParquet(const TestFolder& folder, const std::string& name, int 
   return folder.Path(name);
 }
 
-std::string WriteArrow(const TestFolder& folder, const std::string& name, int rows, int batch) {
+std::string WriteArrow(const TestFolder& folder, const std::string& name, int rows, int batch,
+                       bool stream = false) {
   auto out = arrow::io::FileOutputStream::Open(folder.Path(name)).ValueOrDie();
-  auto writer = arrow::ipc::MakeFileWriter(out, Texts(0, 0, 1)->schema()).ValueOrDie();
+  const auto schema = Texts(0, 0, 1)->schema();
+  auto writer =
+      (stream ? arrow::ipc::MakeStreamWriter(out, schema) : arrow::ipc::MakeFileWriter(out, schema))
+          .ValueOrDie();
   for (int i = 0; i < rows; i += batch) {
     EXPECT_TRUE(writer->WriteRecordBatch(*Texts(i, std::min(batch, rows - i), 1)).ok());
     EXPECT_TRUE(writer->WriteRecordBatch(*Texts(i, 0, 1)).ok());
@@ -171,6 +175,8 @@ std::map<std::string, Made> Sources(const TestFolder& folder) {
       MakeParquetSource(Listed({WriteParquet(folder, "b.parquet", 3000, 2600, 20)})).ValueOrDie();
   out["record batches"] =
       MakeArrowSource(Listed({WriteArrow(folder, "a.arrow", 9000, 4100)})).ValueOrDie();
+  out["a stream of record batches"] =
+      MakeArrowSource(Listed({WriteArrow(folder, "b.arrow", 9000, 4100, true)})).ValueOrDie();
   return out;
 }
 
@@ -333,7 +339,7 @@ TEST_P(KeptPiecesTest, ReadsNoFileOfWhatIsThere) {
 INSTANTIATE_TEST_SUITE_P(Kinds, KeptPiecesTest,
                          testing::Values("lines of JSON", "compressed lines", "a document of JSON",
                                          "text", "CSV", "row groups", "slices of row groups",
-                                         "record batches"),
+                                         "record batches", "a stream of record batches"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, ' ');
