@@ -150,7 +150,7 @@ class StoreCrash : public StoreProcesses {
   /// Three files with the index, one of them in place of another; a plan.
   void Run() const {
     TokenStoreOptions options;
-    options.file_bytes = 2500;
+    options.file_bytes = 1200;
     auto store = Open(options);
     store->NotePlan(KeyOf(0).plan, "{}");
     for (int i = 0; i < kBlocks; ++i) {
@@ -158,7 +158,7 @@ class StoreCrash : public StoreProcesses {
       if (found.claim != nullptr) found.claim->Put(BlockOf(i));
     }
     ASSERT_TRUE(store->Flush().ok());
-    (void)PruneStore(Folder().string(), 6000, std::nullopt);
+    (void)PruneStore(Folder().string(), 3000, std::nullopt);
   }
   std::vector<std::pair<std::string, fs::path>> Calls() {
     const fs::path log = root_ / "log";

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <thread>
@@ -329,7 +330,7 @@ TEST_F(TokenStoreTest, AFullDiskCostsTheCacheAlone) {
   exec::ListenToNotices([](const std::string& text) noexcept { told->push_back(text); });
   Fill(3);
   auto store = OpenWith({.pause = milliseconds(150)});
-  ASSERT_TRUE(SetFaultPlan("fail:write@2+=ENOSPC"));
+  ASSERT_TRUE(SetFaultPlan("fail:write@2+=" + std::to_string(ENOSPC)));
   for (int i = 3; i < 9; ++i) Make(store.get(), i);
   ASSERT_TRUE(store->Flush().ok());
   Make(store.get(), 9);  // nothing is written now
@@ -350,7 +351,7 @@ TEST_F(TokenStoreTest, AFullDiskCostsTheCacheAlone) {
 TEST_F(TokenStoreTest, WhatCannotBeWrittenIsRead) {
   Fill(3);
   fs::remove_all(Folder() / ".easydata" / "index");
-  ASSERT_TRUE(SetFaultPlan("fail:write@1+=EROFS"));
+  ASSERT_TRUE(SetFaultPlan("fail:write@1+=" + std::to_string(EROFS)));
   auto store = OpenWith({.pause = milliseconds(1)});
   for (int i = 0; i < 3; ++i) ExpectKept(store.get(), i);
   Make(store.get(), 3);
@@ -365,7 +366,7 @@ TEST_F(TokenStoreTest, WhatCannotBeReadIsMadeAgain) {
   Fill(3);
   auto store = Open();
   ExpectKept(store.get(), 0);
-  ASSERT_TRUE(SetFaultPlan("fail:read@1+=EIO"));
+  ASSERT_TRUE(SetFaultPlan("fail:read@1+=" + std::to_string(EIO)));
   EXPECT_FALSE(IsKept(store.get(), 1));
   EXPECT_EQ(store->stats().damaged_blocks, 1);
   EXPECT_THAT(TokenFiles(), SizeIs(1)) << "the disk's failure says nothing of the file";
