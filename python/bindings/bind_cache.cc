@@ -54,7 +54,7 @@ BlockKey::Hash PlanFromHex(std::string_view text) {
   return hash;
 }
 
-nb::dict ToDict(const cache::TokenStoreStats& stats) {
+nb::dict StatsAsDict(const cache::TokenStoreStats& stats) {
   nb::dict out;
   out["hits"] = stats.hits;
   out["misses"] = stats.misses;
@@ -68,7 +68,7 @@ nb::dict ToDict(const cache::TokenStoreStats& stats) {
   return out;
 }
 
-nb::list ListStore(nb::handle folder, nb::handle storage_options) {
+nb::list StoredPlans(nb::handle folder, nb::handle storage_options) {
   const std::string path = PathOption(folder);
   const auto storage = StorageFromPython(storage_options);
   nb::list out;
@@ -87,8 +87,8 @@ nb::list ListStore(nb::handle folder, nb::handle storage_options) {
   return out;
 }
 
-std::vector<std::pair<std::string, std::string>> VerifyStore(nb::handle folder,
-                                                             nb::handle storage_options) {
+std::vector<std::pair<std::string, std::string>> StoreProblems(nb::handle folder,
+                                                               nb::handle storage_options) {
   const std::string path = PathOption(folder);
   const auto storage = StorageFromPython(storage_options);
   std::vector<std::pair<std::string, std::string>> out;
@@ -99,7 +99,7 @@ std::vector<std::pair<std::string, std::string>> VerifyStore(nb::handle folder,
   return out;
 }
 
-int64_t PruneStore(nb::handle folder, nb::handle max_bytes, nb::handle older_than_seconds) {
+int64_t PrunedBytes(nb::handle folder, nb::handle max_bytes, nb::handle older_than_seconds) {
   const std::string path = PathOption(folder);
   const auto most = BoundOption("max_bytes", max_bytes);
   const auto older = BoundOption("older_than_seconds", older_than_seconds);
@@ -151,19 +151,19 @@ void BindCache(nb::module_& m) {
           },
           nb::arg("plan"), nb::arg("json"), "Keeps what a plan is made of beside its blocks.")
       .def(
-          "stats", [](const BoundTokenStore& self) { return ToDict(self.store->stats()); },
+          "stats", [](const BoundTokenStore& self) { return StatsAsDict(self.store->stats()); },
           nb::sig("def stats(self) -> dict[str, int]"), "What it has done since it was opened.");
-  m.def("list_store", &ListStore, nb::arg("folder"), nb::kw_only(),
+  m.def("list_store", &StoredPlans, nb::arg("folder"), nb::kw_only(),
         nb::arg("storage_options").none() = nb::none(),
         nb::sig("def list_store(folder: str, *, storage_options: object = None) -> list[dict[str, "
                 "typing.Any]]"),
         "The plans that a store has blocks of, those used last first.");
-  m.def("verify_store", &VerifyStore, nb::arg("folder"), nb::kw_only(),
+  m.def("verify_store", &StoreProblems, nb::arg("folder"), nb::kw_only(),
         nb::arg("storage_options").none() = nb::none(),
         nb::sig("def verify_store(folder: str, *, storage_options: object = None) -> "
                 "list[tuple[str, str]]"),
         "Reads all of a store: names of damaged files, with what is wrong.");
-  m.def("prune_store", &PruneStore, nb::arg("folder"), nb::kw_only(),
+  m.def("prune_store", &PrunedBytes, nb::arg("folder"), nb::kw_only(),
         nb::arg("max_bytes").none() = nb::none(), nb::arg("older_than_seconds").none() = nb::none(),
         nb::sig("def prune_store(folder: str, *, max_bytes: int | None = None, older_than_seconds: "
                 "int | None = None) -> int"),
