@@ -148,7 +148,7 @@ def test_a_file_that_was_replaced_is_read_anew(
     (why,) = found["missing"]
     # What has the size and the time of another one is told by its bytes.
     same = changed == "equal size and time"
-    assert why == ("evicted or never filled" if same else "data/a.jsonl was replaced")
+    assert why == "data/a.jsonl" + (": evicted or never filled" if same else " was replaced")
 
 
 def test_the_chat_template_counts(command: Command, config: Config, tiny: str) -> None:
