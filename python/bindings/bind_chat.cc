@@ -262,9 +262,8 @@ nb::str RenderConversation(const PyConversationRenderer& self, nb::handle row,
 BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
                      const BoundTemplate* with_tools, const std::string& name,
                      const std::string& text, bool keeps_rows, bool has_identity,
-                     const std::string& identity,
-                     const std::string& messages, const std::string& output,
-                     nb::typed<nb::dict, std::string, std::string> roles,
+                     const std::string& identity, const std::string& messages,
+                     const std::string& output, nb::typed<nb::dict, std::string, std::string> roles,
                      std::vector<std::string> own_roles, const std::string& variables,
                      bool refuses) {
   Owned owned;
@@ -286,8 +285,9 @@ BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
   const auto renderer = chat::NativeChatRenderer(plain->shared(), with_tools->shared(),
                                                  Unwrap(chat::ChatVariables::Read(variables)));
   step.make_natively = [options, renderer, called = step.called, name, text, keeps_rows,
-                        has_identity, identity](const StreamPlan& upstream, const Columns& wanted,
-                                      const FindForms&) -> Result<std::optional<StreamPlan>> {
+                        has_identity,
+                        identity](const StreamPlan& upstream, const Columns& wanted,
+                                  const FindForms&) -> Result<std::optional<StreamPlan>> {
     if (!wanted.has_value()) return std::nullopt;
     transform::RenderMessagesOptions of_stream = options;
     for (const ColumnRequest& column : *wanted) of_stream.output.push_back(column.name);
@@ -380,8 +380,8 @@ void BindChat(nb::module_& m) {
   m.def("render_step", &RenderStep, nb::arg("callable"), nb::arg("plain").none(),
         nb::arg("with_tools").none(), nb::kw_only(), nb::arg("name"), nb::arg("text"),
         nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("identity"), nb::arg("messages"),
-        nb::arg("output"),
-        nb::arg("roles"), nb::arg("own_roles"), nb::arg("variables"), nb::arg("refuses"),
+        nb::arg("output"), nb::arg("roles"), nb::arg("own_roles"), nb::arg("variables"),
+        nb::arg("refuses"),
         "The step that renders the conversations in column `messages` into column `output`, by "
         "template `with_tools` where the row has tools. `variables` are JSON. `callable` does the "
         "same to a row: those that are not as they should be, or beyond the native engine, are "

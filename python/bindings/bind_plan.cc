@@ -197,8 +197,7 @@ class MadePlan : public plan::LogicalPlan {
 
 BoundStep CallableStep(nb::object callable, const std::string& name, const std::string& text,
                        bool keeps_rows, bool has_identity, std::string identity, bool expands,
-                       bool refuses,
-                       nb::object test, const BoundStep* whole, bool reads_all,
+                       bool refuses, nb::object test, const BoundStep* whole, bool reads_all,
                        nb::object reads_only,
                        std::vector<std::pair<std::string, std::string>> renames,
                        std::vector<std::string> writes, std::vector<std::string> changes,
@@ -224,8 +223,7 @@ BoundStep CallableStep(nb::object callable, const std::string& name, const std::
 
 BoundStep ColumnStep(nb::object callable, const std::string& name, const std::string& text,
                      bool keeps_rows, bool has_identity, std::string identity,
-                     const std::string& op,
-                     const std::string& options, nb::object test) {
+                     const std::string& op, const std::string& options, nb::object test) {
   Owned owned;
   TransformStep step({owned.Lend(std::move(callable))}, name, text);
   step.keeps_rows = keeps_rows;
@@ -312,8 +310,7 @@ void BindSteps(nb::module_& m) {
       "rest says which fields it reads and gives (transform/field_use.h).");
   m.def("column_step", &ColumnStep, nb::arg("callable"), nb::kw_only(), nb::arg("name"),
         nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("identity"),
-        nb::arg("op"),
-        nb::arg("options"), nb::arg("test") = nb::none(),
+        nb::arg("op"), nb::arg("options"), nb::arg("test") = nb::none(),
         nb::sig("def column_step(callable: collections.abc.Callable[..., object], *, name: str, "
                 "text: str, keeps_rows: bool, has_identity: bool, identity: str, op: str, options: "
                 "str, test: "

@@ -114,10 +114,10 @@ struct PyExampleMaker {
 
 BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const std::string& name,
                        const std::string& text, bool keeps_rows, bool has_identity,
-                       const std::string& identity,
-                       const std::string& template_hash, std::vector<std::string> keep,
-                       bool refuses, const std::string& quarantine_path, bool reads_all,
-                       nb::object report, nb::object warn, nb::object check_first_row) {
+                       const std::string& identity, const std::string& template_hash,
+                       std::vector<std::string> keep, bool refuses,
+                       const std::string& quarantine_path, bool reads_all, nb::object report,
+                       nb::object warn, nb::object check_first_row) {
   trainer::ExampleOpOptions options;
   options.keep = keep;
   if (refuses) {
@@ -161,8 +161,7 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
     }
   }
   step.make_natively = [maker = maker.maker, context = maker.context, options, template_hash,
-                        has_identity, identity,
-                        refuses, quarantine_path, columns = step.columns,
+                        has_identity, identity, refuses, quarantine_path, columns = step.columns,
                         tell = TellFromPython(std::move(report), &owned),
                         warn = ReportFromPython(std::move(warn), &owned)](
                            const StreamPlan& upstream, const Columns& output,
@@ -356,8 +355,9 @@ void BindTrainer(nb::module_& m) {
   m.def(
       "examples_step", &ExamplesStep, nb::arg("callable"), nb::arg("maker"), nb::kw_only(),
       nb::arg("name"), nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"),
-      nb::arg("identity"), nb::arg("template_hash"), nb::arg("keep"), nb::arg("refuses"), nb::arg("quarantine_path"),
-      nb::arg("reads_all"), nb::arg("report"), nb::arg("warn"), nb::arg("check_first_row"),
+      nb::arg("identity"), nb::arg("template_hash"), nb::arg("keep"), nb::arg("refuses"),
+      nb::arg("quarantine_path"), nb::arg("reads_all"), nb::arg("report"), nb::arg("warn"),
+      nb::arg("check_first_row"),
       "The step that makes examples of rows. Where it `refuses`, rows in error are left out, told "
       "to `warn`, and put into the file `quarantine_path` unless it is empty; else the first one "
       "ends the stream. `check_first_row` raises where the names of the first row's fields show "

@@ -20,5 +20,6 @@ void BindPack(nb::module_& m);
 void BindLoader(nb::module_& m);
 void BindSink(nb::module_& m);
 void BindVerify(nb::module_& m);
+void BindKept(nb::module_& m);
 
 }  // namespace easydata

@@ -30,6 +30,7 @@ NB_MODULE(_native, m) {
   easydata::BindLoader(m);
   easydata::BindSink(m);
   easydata::BindVerify(m);
+  easydata::BindKept(m);
   easydata::UseFsspec();
   easydata::UseHuggingFaceHub();
 }

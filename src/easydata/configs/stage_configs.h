@@ -54,7 +54,8 @@ struct TokenizeStageConfig {
 struct CacheStageConfig {
   static constexpr const char* kName = "CacheStageConfig";
   static constexpr const char* kDoc =
-      "Keeps rows that were made of files, tokens above all, so that they are made once. Given to a "
+      "Keeps rows that were made of files, tokens above all, so that they are made once. Given to "
+      "a "
       "pipeline, even with its defaults alone, it keeps the tokens of every dataset.";
   static constexpr const char* kNodes[] = {"cache"};
 

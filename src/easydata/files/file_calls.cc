@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +32,12 @@ int ErrorOf(FaultKind kind, const std::string& path, Call call) {
 std::string ParentOf(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
   return parent.empty() ? "." : parent;
+}
+
+FileStamp StampFrom(const struct stat& found) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  return {found.st_dev, found.st_ino, found.st_size,
+          static_cast<int64_t>(found.st_mtim.tv_sec) * kSecond + found.st_mtim.tv_nsec};
 }
 
 }  // namespace
@@ -141,13 +148,68 @@ Result<PathKind> KindOfPath(const std::string& path) {
   return S_ISLNK(found.st_mode) ? PathKind::kLink : PathKind::kOther;
 }
 
-Result<std::string> ReadWholeFile(const std::string& path) {
+Result<std::optional<FileStamp>> StampOf(const std::string& path) {
+  struct stat found;
+  if (::lstat(path.c_str(), &found) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    return PathError("read", path, errno);
+  }
+  if (!S_ISREG(found.st_mode)) return std::nullopt;
+  return StampFrom(found);
+}
+
+Status TouchFile(const std::string& path) {
+  const int error = ErrorOf(FaultKind::kWrite, path, [&] {
+    const struct timespec times[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
+    return ::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW);
+  });
+  return error == 0 ? Status::OK() : PathError("touch", path, error);
+}
+
+Result<int64_t> TimeByTouching(const std::string& path) {
+  ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_WRONLY | O_CREAT | O_NOFOLLOW));
+  struct stat found;
+  const int error = ErrorOf(FaultKind::kWrite, path, [&] {
+    const struct timespec times[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
+    return ::futimens(fd, times) != 0 ? -1 : ::fstat(fd, &found);
+  });
+  ::close(fd);
+  if (error != 0) return PathError("touch", path, error);
+  return StampFrom(found).changed_ns;
+}
+
+Result<int64_t> FreeBytes(const std::string& folder) {
+  struct statvfs found;
+  if (::statvfs(folder.c_str(), &found) != 0) return PathError("read", folder, errno);
+  return static_cast<int64_t>(found.f_bavail) * static_cast<int64_t>(found.f_frsize);
+}
+
+Result<std::vector<std::string>> NamesInFolder(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    names.push_back(it->path().filename().string());
+  }
+  if (error) return PathError("read", path, error.value());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::string> ReadWholeFile(const std::string& path) { return ReadFileFrom(path, 0); }
+
+Result<std::string> ReadFileFrom(const std::string& path, int64_t offset) {
   ARROW_ASSIGN_OR_RAISE(const PathKind kind, KindOfPath(path));
   if (kind != PathKind::kFile && kind != PathKind::kNothing) {
     return Status::IOError(path, " is not a regular file, and nothing else is read there");
   }
   // A link or FIFO that took the file's place since is neither followed nor waited for.
   ARROW_ASSIGN_OR_RAISE(const int fd, OpenPath(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  if (offset > 0 && ::lseek(fd, offset, SEEK_SET) < 0) {
+    const int error = errno;
+    ::close(fd);
+    return PathError("read", path, error);
+  }
   std::string content;
   std::array<char, 64 * 1024> chunk;
   for (;;) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "easydata/base/status.h"
 
@@ -36,8 +38,39 @@ Status SyncFolder(const std::string& path);
 enum class PathKind { kNothing, kFile, kFolder, kLink, kOther };
 Result<PathKind> KindOfPath(const std::string& path);
 
+/// What tells a file from another one under its name, and when it was last changed, by the clock of
+/// its file system.
+struct FileStamp {
+  uint64_t device = 0;
+  uint64_t number = 0;  // of the inode
+  int64_t size = 0;
+  int64_t changed_ns = 0;  // since 1970
+
+  bool is_same_file(const FileStamp& other) const {
+    return device == other.device && number == other.number;
+  }
+};
+
+/// That of a regular file; nothing where there is none.
+Result<std::optional<FileStamp>> StampOf(const std::string& path);
+
+/// Sets when a file was last changed to the present, by the clock of its file system.
+Status TouchFile(const std::string& path);
+/// The present by the clock of the file system that a file is on, which is touched for it, and made
+/// where there is none: nanoseconds since 1970.
+Result<int64_t> TimeByTouching(const std::string& path);
+
+/// Bytes that a user may still write to the file system of a folder.
+Result<int64_t> FreeBytes(const std::string& folder);
+
+/// The names directly within a folder, sorted.
+Result<std::vector<std::string>> NamesInFolder(const std::string& path);
+
 /// All of a regular file; an error for anything else, which is never opened.
 Result<std::string> ReadWholeFile(const std::string& path);
+
+/// The same of what comes after its first `offset` bytes.
+Result<std::string> ReadFileFrom(const std::string& path, int64_t offset);
 
 /// Appends to a file that is there, and waits until it is on the disk.
 Status AppendToFile(const std::string& path, const std::string& content);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -59,15 +58,7 @@ Result<files::PathKind> LocalOutputStore::KindOf(const std::string& name) const 
 }
 
 Result<std::vector<std::string>> LocalOutputStore::NamesIn(const std::string& folder) const {
-  const std::string path = FolderOf(folder);
-  std::error_code error;
-  std::vector<std::string> names;
-  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-    names.push_back(it->path().filename().string());
-  }
-  if (error) return files::PathError("read", path, error.value());
-  std::sort(names.begin(), names.end());
-  return names;
+  return files::NamesInFolder(FolderOf(folder));
 }
 
 Result<std::optional<int64_t>> LocalOutputStore::SizeOf(const std::string& name) const {

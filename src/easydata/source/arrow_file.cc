@@ -1,20 +1,19 @@
 #include "easydata/source/arrow_file.h"
 
-#include <arrow/array/data.h>
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/reader.h>
-#include <arrow/memory_pool.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/compression.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include "easydata/base/machine_memory.h"
+#include "easydata/base/sound_batch.h"
+#include "easydata/base/sound_sizes.h"
 #include "easydata/files/compression.h"
 #include "easydata/source/arrow_footer.h"
 #include "easydata/source/damaged_file.h"
@@ -24,52 +23,6 @@ namespace {
 
 constexpr const char kKind[] = "Arrow IPC file or stream";
 
-/// Arrow's default memory pool, but it refuses what no sound file asks for: a damaged length is an
-/// error of the file, not of the machine's memory.
-class SoundSizes : public arrow::MemoryPool {
- public:
-  /// While it lives, this thread's allocations are limited.
-  class Limit {
-   public:
-    explicit Limit(int64_t bytes) { most_bytes = bytes; }
-    ~Limit() { most_bytes = std::numeric_limits<int64_t>::max(); }
-    Limit(const Limit&) = delete;
-    Limit& operator=(const Limit&) = delete;
-  };
-
-  /// Lives as long as the process, as batches in its memory may.
-  static SoundSizes* Get() {
-    static auto* pool = new SoundSizes;
-    return pool;
-  }
-
-  Status Allocate(int64_t size, int64_t alignment, uint8_t** out) override {
-    ARROW_RETURN_NOT_OK(Check(size));
-    return pool_->Allocate(size, alignment, out);
-  }
-  Status Reallocate(int64_t old_size, int64_t new_size, int64_t alignment, uint8_t** ptr) override {
-    ARROW_RETURN_NOT_OK(Check(new_size));
-    return pool_->Reallocate(old_size, new_size, alignment, ptr);
-  }
-  void Free(uint8_t* buffer, int64_t size, int64_t alignment) override {
-    pool_->Free(buffer, size, alignment);
-  }
-  int64_t bytes_allocated() const override { return pool_->bytes_allocated(); }
-  int64_t total_bytes_allocated() const override { return pool_->total_bytes_allocated(); }
-  int64_t num_allocations() const override { return pool_->num_allocations(); }
-  std::string backend_name() const override { return pool_->backend_name(); }
-
- private:
-  static Status Check(int64_t size) {
-    if (size <= most_bytes) return Status::OK();
-    return Status::Invalid("a buffer of ", size, " bytes is more than such a file can hold");
-  }
-
-  inline static thread_local int64_t most_bytes = std::numeric_limits<int64_t>::max();
-
-  arrow::MemoryPool* const pool_ = arrow::default_memory_pool();
-};
-
 /// The largest possible buffer of a file of `bytes` bytes: no codec expands a byte more than zstd
 /// does in a run, and no sound buffer is larger than the machine's memory.
 int64_t MostBytes(int64_t bytes, const files::Codec& codec) {
@@ -77,27 +30,6 @@ int64_t MostBytes(int64_t bytes, const files::Codec& codec) {
   const int64_t memory = MachineMemory();
   if (!codec.is_none() || bytes > memory / kPerByte) return memory;
   return std::max(kLeast, bytes * kPerByte);
-}
-
-/// Checks all that is taken for granted of a batch later; columns of text count as bytes here.
-Status CheckBatch(const arrow::RecordBatch& batch) {
-  arrow::FieldVector fields;
-  std::vector<std::shared_ptr<arrow::ArrayData>> columns;
-  for (int i = 0; i < batch.num_columns(); ++i) {
-    std::shared_ptr<arrow::Field> field = batch.schema()->field(i);
-    std::shared_ptr<arrow::ArrayData> column = batch.column_data(i);
-    const bool is_text = field->type()->id() == arrow::Type::STRING;
-    if (is_text || field->type()->id() == arrow::Type::LARGE_STRING) {
-      field = field->WithType(is_text ? arrow::binary() : arrow::large_binary());
-      column = column->Copy();
-      column->type = field->type();
-    }
-    fields.push_back(std::move(field));
-    columns.push_back(std::move(column));
-  }
-  return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), batch.num_rows(),
-                                  std::move(columns))
-      ->ValidateFull();
 }
 
 /// Indices of the wanted fields in the file; none where all are wanted.
@@ -181,7 +113,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> ArrowFile::Read() {
   } else {
     ARROW_ASSIGN_OR_RAISE(batch, stream_->Next());
   }
-  if (batch != nullptr) ARROW_RETURN_NOT_OK(CheckBatch(*batch));
+  if (batch != nullptr) ARROW_RETURN_NOT_OK(CheckSoundBatch(*batch));
   return batch;
 }
 

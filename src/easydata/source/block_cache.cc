@@ -13,15 +13,6 @@
 
 namespace easydata::source {
 
-BlockCache::BlockCache(std::shared_ptr<const Source> source, ReadOptions options,
-                       std::shared_ptr<arrow::Schema> schema, ReadContext context,
-                       int64_t max_bytes)
-    : source_(std::move(source)),
-      options_(std::move(options)),
-      schema_(std::move(schema)),
-      context_(std::move(context)),
-      max_bytes_(max_bytes) {}
-
 Result<std::shared_ptr<const Batch>> BlockCache::Get(const std::shared_ptr<const ShardRef>& ref,
                                                      size_t shard, const Blocks& blocks,
                                                      int64_t block) {
@@ -40,7 +31,7 @@ Result<std::shared_ptr<const Batch>> BlockCache::Get(const std::shared_ptr<const
   }
   std::lock_guard<std::mutex> reading(entry->reading);
   if (entry->rows != nullptr) return entry->rows;
-  ARROW_ASSIGN_OR_RAISE(Batch rows, Read(ref, shard, blocks, block));
+  ARROW_ASSIGN_OR_RAISE(Batch rows, read_(ref, shard, blocks, block));
   entry->rows = std::make_shared<const Batch>(std::move(rows));
   std::lock_guard<std::mutex> lock(mutex_);
   const auto known = entries_.find(key);
@@ -62,19 +53,22 @@ void BlockCache::Trim() {
   }
 }
 
-Result<Batch> BlockCache::Read(const std::shared_ptr<const ShardRef>& ref, size_t shard,
-                               const Blocks& blocks, int64_t block) const {
+namespace {
+
+Result<Batch> ReadBlock(const Source& source, ReadOptions options,
+                        const std::shared_ptr<arrow::Schema>& schema, const ReadContext& context,
+                        const std::shared_ptr<const ShardRef>& ref, size_t shard,
+                        const Blocks& blocks, int64_t block) {
   ShardPosition from;
   from.row = blocks.row_starts[block];
   from.at = block;
   from.exact = true;
-  ReadOptions options = options_;
   if (blocks.count > 1) options.end_at = block + 1;
   std::unique_ptr<ShardReader> reader;
   std::vector<Batch> parts;
   int64_t row = from.row;
   const Status opened = exec::CatchExceptions([&]() -> Status {
-    ARROW_ASSIGN_OR_RAISE(reader, source_->Open(shard, from, options, schema_, context_));
+    ARROW_ASSIGN_OR_RAISE(reader, source.Open(shard, from, options, schema, context));
     return reader->Start().status();
   });
   if (!opened.ok()) return ShardError(opened, ref, std::nullopt);
@@ -83,8 +77,8 @@ Result<Batch> BlockCache::Read(const std::shared_ptr<const ShardRef>& ref, size_
       ARROW_ASSIGN_OR_RAISE(auto task, reader->Next());
       if (!task.has_value()) return std::nullopt;
       ARROW_ASSIGN_OR_RAISE(DecodedBlock decoded, task->decode());
-      if (source_->has_unchecked_text()) {
-        ARROW_RETURN_NOT_OK(CheckText(options_.on_error, &decoded));
+      if (source.has_unchecked_text()) {
+        ARROW_RETURN_NOT_OK(CheckText(options.on_error, &decoded));
       }
       return decoded;
     });
@@ -107,6 +101,17 @@ Result<Batch> BlockCache::Read(const std::shared_ptr<const ShardRef>& ref, size_
                            " were expected; was the file changed?");
   }
   return ConcatenateBatches(parts);
+}
+
+}  // namespace
+
+BlockReader ReadsBlocksOf(std::shared_ptr<const Source> source, ReadOptions options,
+                          std::shared_ptr<arrow::Schema> schema, ReadContext context) {
+  return [source = std::move(source), options = std::move(options), schema = std::move(schema),
+          context = std::move(context)](const std::shared_ptr<const ShardRef>& ref, size_t shard,
+                                        const Blocks& blocks, int64_t block) {
+    return ReadBlock(*source, options, schema, context, ref, shard, blocks, block);
+  };
 }
 
 }  // namespace easydata::source

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -14,15 +15,21 @@
 
 namespace easydata::source {
 
-/// Caches decoded blocks of a source's shards, each with all of its rows: those used last, up to a
-/// number of bytes. Thread-safe: a block that several ask for at once is read by one of them.
+/// Gives a block of a shard, which consists of `blocks`, with all of its rows; an error where one
+/// of them cannot be read.
+using BlockReader = std::function<Result<Batch>(const std::shared_ptr<const ShardRef>& ref,
+                                                size_t shard, const Blocks& blocks, int64_t block)>;
+
+/// Reads blocks as the source has them.
+BlockReader ReadsBlocksOf(std::shared_ptr<const Source> source, ReadOptions options,
+                          std::shared_ptr<arrow::Schema> schema, ReadContext context);
+
+/// Caches blocks of a source's shards, each with all of its rows: those used last, up to a number
+/// of bytes. Thread-safe: a block that several ask for at once is read by one of them.
 class BlockCache {
  public:
-  BlockCache(std::shared_ptr<const Source> source, ReadOptions options,
-             std::shared_ptr<arrow::Schema> schema, ReadContext context, int64_t max_bytes);
+  BlockCache(BlockReader read, int64_t max_bytes) : read_(std::move(read)), max_bytes_(max_bytes) {}
 
-  /// Block `block` of `shard`, which consists of `blocks`, with all rows: one that cannot be read
-  /// is an error.
   Result<std::shared_ptr<const Batch>> Get(const std::shared_ptr<const ShardRef>& ref, size_t shard,
                                            const Blocks& blocks, int64_t block);
 
@@ -35,14 +42,9 @@ class BlockCache {
     std::list<Key>::iterator lru_iterator;  // its key in used_
   };
 
-  Result<Batch> Read(const std::shared_ptr<const ShardRef>& ref, size_t shard, const Blocks& blocks,
-                     int64_t block) const;
   void Trim();
 
-  const std::shared_ptr<const Source> source_;
-  const ReadOptions options_;
-  const std::shared_ptr<arrow::Schema> schema_;
-  const ReadContext context_;
+  const BlockReader read_;
   const int64_t max_bytes_;
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<Entry>> entries_;

@@ -21,6 +21,7 @@
 #include "easydata/json/json_column.h"
 #include "easydata/order/permutation.h"
 #include "easydata/source/block_cache.h"
+#include "easydata/source/kept_blocks.h"
 #include "easydata/stream/apply_ops.h"
 #include "easydata/stream/batch_op.h"
 #include "easydata/stream/failing_stage.h"
@@ -111,7 +112,8 @@ class GrainOrderStage : public FailingStage {
         // The tasks read on their own: one that waits for others of its pool could wait for ever.
         read_context_{nullptr, count_context_.count_bytes},
         grid_(RowsPerBatch(*source_, options) * context.lanes),
-        cache_(source_, {options.columns}, source_schema_, read_context_, options.cache_bytes) {
+        cache_(ReadsBlocksOf(source_, {options.columns}, source_schema_, read_context_),
+               options.cache_bytes) {
     schema_ = WithPaddingField(std::move(schema_), options_.padding_column);
   }
 
@@ -123,6 +125,27 @@ class GrainOrderStage : public FailingStage {
     ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
     ops_.push_back(std::move(op));
     return true;
+  }
+
+  Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
+                                 const BlockKeeping& keeping) override {
+    if (!AllKeepRows(ops_) || !AllKeepRows(ops)) {
+      return std::string("its rows are shuffled one by one, and some of them are left out behind");
+    }
+    if (!options_.padding_column.empty()) return std::string("it has rows that stand for none");
+    if (keeping.counted != nullptr) return CountKept(keeping);
+    for (const auto& op : ops) {
+      ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
+    }
+    ops_.insert(ops_.end(), ops.begin(), ops.end());
+    num_kept_ops_ = std::ssize(ops_);
+    kept_schema_ = schema_;
+    auto maker = std::make_shared<PieceMaker>(source_, OnError::kRaise, source_schema_);
+    ARROW_RETURN_NOT_OK(maker->Keep(ops_, keeping));
+    kept_.emplace(ReadsKeptBlocksOf(source_, {options_.columns}, source_schema_, read_context_,
+                                    std::move(maker), keeping, &cancelled_),
+                  options_.cache_bytes);
+    return std::string();
   }
 
   Cursor Save() const override {
@@ -242,18 +265,18 @@ class GrainOrderStage : public FailingStage {
 
   /// Runs on the pool: gathers the rows of a range of the order and applies the ops to them.
   Result<Done> Work(IndexRange range) {
-    const auto begin = std::chrono::steady_clock::now();
-    std::vector<int64_t> numbers;
-    for (int64_t index = OfThisLane(range.begin); index < range.end; index += context_.lanes) {
-      numbers.push_back(first_row_ +
-                        (order_.has_value()
-                             ? static_cast<int64_t>((*order_)[static_cast<uint64_t>(index)])
-                             : index));
+    if (kept_.has_value()) {
+      auto made = WorkOnKept(range);
+      if (made.ok() || made.status().IsCancelled()) return made;
+      // Rows before one that is in error come first, and it is told as by who keeps nothing.
     }
+    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<int64_t> numbers = NumbersOf(range);
     std::vector<Batch> parts;
     std::vector<RowRef> rows(numbers.size());
-    ARROW_RETURN_NOT_OK(source_->takes_rows() ? TakeRows(numbers, &parts, &rows)
-                                              : TakeFromBlocks(numbers, &parts, &rows));
+    ARROW_RETURN_NOT_OK(source_->takes_rows()
+                            ? TakeRows(numbers, &parts, &rows)
+                            : TakeFromBlocks(numbers, source_schema_, &cache_, &parts, &rows));
     ARROW_RETURN_NOT_OK(AddPadding(numbers, &parts, &rows));
     ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts, rows, source_schema_));
     if (!options_.padding_column.empty()) {
@@ -266,6 +289,54 @@ class GrainOrderStage : public FailingStage {
       done.end = OfThisLane(range.begin) + done.applied.rows_before * context_.lanes;
     }
     return done;
+  }
+
+  /// The same, of blocks that are kept as some of the ops leave them.
+  Result<Done> WorkOnKept(IndexRange range) {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<int64_t> numbers = NumbersOf(range);
+    std::vector<Batch> parts;
+    std::vector<RowRef> rows(numbers.size());
+    ARROW_RETURN_NOT_OK(TakeFromBlocks(numbers, kept_schema_, &*kept_, &parts, &rows));
+    const size_t num_real = parts.size();
+    ARROW_RETURN_NOT_OK(AddPadding(numbers, &parts, &rows));
+    for (size_t i = num_real; i < parts.size(); ++i) {
+      AppliedBatch empty =
+          ApplyOpsToWhole({ops_.begin(), ops_.begin() + num_kept_ops_}, parts[i], &busy_);
+      ARROW_RETURN_NOT_OK(empty.error);
+      parts[i] = std::move(empty.batch);
+    }
+    ARROW_ASSIGN_OR_RAISE(Batch batch, GatherRows(parts, rows, kept_schema_));
+    busy_.Add("cache", std::chrono::steady_clock::now() - begin);
+    Done done{range.end,
+              ApplyOps({ops_.begin() + num_kept_ops_, ops_.end()}, std::move(batch), &busy_)};
+    if (!done.applied.error.ok()) {
+      done.end = OfThisLane(range.begin) + done.applied.rows_before * context_.lanes;
+    }
+    return done;
+  }
+
+  /// The rows of a range of the order that are this lane's.
+  std::vector<int64_t> NumbersOf(IndexRange range) const {
+    std::vector<int64_t> numbers;
+    for (int64_t index = OfThisLane(range.begin); index < range.end; index += context_.lanes) {
+      numbers.push_back(first_row_ +
+                        (order_.has_value()
+                             ? static_cast<int64_t>((*order_)[static_cast<uint64_t>(index)])
+                             : index));
+    }
+    return numbers;
+  }
+
+  /// Counts all blocks of the source, and those that are kept.
+  Result<std::string> CountKept(const BlockKeeping& keeping) const {
+    KeptPieces pieces(source_, keeping);
+    for (const size_t shard : options_.shards) {
+      ARROW_ASSIGN_OR_RAISE(const Blocks blocks, source_->ListBlocks(shard));
+      CountKeptBlocks(&pieces, shard, source_->shard_names()[shard], blocks, 0, blocks.count,
+                      keeping.counted);
+    }
+    return std::string();
   }
 
   /// Reads rows of the source by themselves, each shard's in the order of the file.
@@ -301,8 +372,9 @@ class GrainOrderStage : public FailingStage {
   }
 
   /// Takes rows of the source out of their blocks, of which no more than one is held at a time.
-  Status TakeFromBlocks(const std::vector<int64_t>& numbers, std::vector<Batch>* parts,
-                        std::vector<RowRef>* rows) {
+  Status TakeFromBlocks(const std::vector<int64_t>& numbers,
+                        const std::shared_ptr<arrow::Schema>& schema, BlockCache* cache,
+                        std::vector<Batch>* parts, std::vector<RowRef>* rows) {
     struct Wanted {
       std::vector<RowRef> rows;
       std::vector<size_t> indices;
@@ -317,13 +389,13 @@ class GrainOrderStage : public FailingStage {
     }
     for (const auto& [key, wanted] : by_block) {
       const auto& [shard, block] = key;
-      ARROW_ASSIGN_OR_RAISE(auto whole, cache_.Get(index_.refs[shard], index_.shards[shard],
+      ARROW_ASSIGN_OR_RAISE(auto whole, cache->Get(index_.refs[shard], index_.shards[shard],
                                                    index_.blocks[shard], block));
       for (size_t i = 0; i < wanted.indices.size(); ++i) {
         (*rows)[wanted.indices[i]] = {static_cast<int32_t>(parts->size()), static_cast<int64_t>(i)};
       }
       ARROW_ASSIGN_OR_RAISE(parts->emplace_back(),
-                            GatherRows(SharedBatches{whole}, wanted.rows, source_schema_));
+                            GatherRows(SharedBatches{whole}, wanted.rows, schema));
     }
     return Status::OK();
   }
@@ -370,6 +442,9 @@ class GrainOrderStage : public FailingStage {
   BlockCache cache_;
   BusyTimes busy_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
+  std::optional<BlockCache> kept_;  // of blocks as the first num_kept_ops_ of the ops leave them
+  std::shared_ptr<arrow::Schema> kept_schema_;
+  int64_t num_kept_ops_ = 0;
   RowIndex index_;
   std::optional<order::GrainIndexShuffle> order_;
   int64_t first_row_ = 0;  // of the share

@@ -16,7 +16,7 @@ namespace {
 /// Of what is kept of pieces: another one is another key.
 constexpr char kVersion[] = "1";
 
-using Numbers = std::array<int64_t, 6>;
+using Numbers = std::array<int64_t, 7>;
 
 /// Integers as bytes, for those of which there are many.
 template <typename T>
@@ -92,7 +92,8 @@ void ReadNotes(const nlohmann::json& notes, const std::shared_ptr<const ShardRef
 }  // namespace
 
 std::string PieceFacts::ToText() const {
-  const Numbers numbers = {num_rows, num_lines, next_at, next_skip, next_piece, is_end ? 1 : 0};
+  const Numbers numbers = {num_rows,   num_lines,      next_at,   next_skip,
+                           next_piece, is_end ? 1 : 0, first_line};
   std::string text(sizeof(numbers), '\0');
   std::memcpy(text.data(), numbers.data(), sizeof(numbers));
   return text;
@@ -102,7 +103,8 @@ std::optional<PieceFacts> PieceFacts::FromText(const std::string& text) {
   Numbers numbers;
   if (text.size() != sizeof(numbers)) return std::nullopt;
   std::memcpy(numbers.data(), text.data(), sizeof(numbers));
-  return PieceFacts{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5] != 0};
+  return PieceFacts{numbers[0], numbers[1],      numbers[2], numbers[3],
+                    numbers[4], numbers[5] != 0, numbers[6]};
 }
 
 KeptBlock ToKept(const MadePiece& made) {
@@ -192,6 +194,21 @@ void KeptPieces::NoteEnd(const PieceId& piece) const {
   facts.is_end = true;
   found->claim->Put(
       {arrow::RecordBatch::Make(nothing, 0, arrow::ArrayVector{}), facts.ToText(), ""});
+}
+
+void CountKeptBlocks(KeptPieces* pieces, size_t shard, const std::string& name,
+                     const Blocks& blocks, int64_t begin, int64_t end, KeptRows* counted) {
+  KeptRows::Missing of_shard{name, end - begin};
+  if (pieces->Enter(shard)) {
+    for (int64_t block = begin; block < end; ++block) {
+      if (pieces->OfBlock(block).has_value()) ++of_shard.kept_blocks;
+    }
+    counted->bytes += pieces->shard_bytes() * of_shard.blocks / blocks.count;
+    counted->kept_bytes += pieces->shard_bytes() * of_shard.kept_blocks / blocks.count;
+  }
+  counted->blocks += of_shard.blocks;
+  counted->kept_blocks += of_shard.kept_blocks;
+  if (of_shard.kept_blocks < of_shard.blocks) counted->missing.push_back(std::move(of_shard));
 }
 
 ShardPosition StartOfBlock(const Blocks& blocks, int64_t block) {

@@ -22,6 +22,7 @@ struct PieceFacts {
   int64_t next_piece = kNoMorePieces;
   /// There is no such piece: the block ended before it.
   bool is_end = false;
+  int64_t first_line = 0;  // of the piece, where a part begins with it: a CSV file has a header
 
   std::string ToText() const;
   /// Nothing for what is none.
@@ -68,6 +69,10 @@ class KeptPieces {
   const BlockKeeping keeping_;
   ShardIdentity identity_;
 };
+
+/// Counts blocks `begin` .. `end` of a shard, and those that are kept.
+void CountKeptBlocks(KeptPieces* pieces, size_t shard, const std::string& name,
+                     const Blocks& blocks, int64_t begin, int64_t end, KeptRows* counted);
 
 /// The position at which block `block` begins.
 ShardPosition StartOfBlock(const Blocks& blocks, int64_t block);

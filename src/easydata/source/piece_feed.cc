@@ -62,6 +62,7 @@ Result<std::optional<PieceTask>> PieceFeed::Next() {
       if (IsLost(opened.status())) return Failing(opened.status(), part_start);
       ARROW_RETURN_NOT_OK(opened.status());
       if (part_start.has_value()) start = *opened;
+      expected_.reset();
       if (!is_part_done) expected_ = PieceId{next_block_, 0};
       next_block_ = end_block_;
     }
@@ -74,7 +75,7 @@ Result<std::optional<PieceTask>> PieceFeed::Next() {
     }
     DropReader();
     if (task.ok()) {
-      if (expected_.has_value() && end_block_ > 0) kept_->NoteEnd(*expected_);
+      NoteEndsBefore(end_block_);
       expected_.reset();
       continue;
     }
@@ -86,15 +87,28 @@ Result<std::optional<PieceTask>> PieceFeed::Next() {
 
 /// What the reader gave; nothing where its whole block is kept and was queued instead.
 std::optional<PieceTask> PieceFeed::TaskOf(BlockTask task, std::optional<ShardPosition> start) {
-  expected_.reset();
-  if (end_block_ == 0 || !task.piece.has_value()) return PieceTask{part_, start, std::move(task)};
+  if (end_block_ == 0 || !task.piece.has_value()) {
+    expected_.reset();
+    return PieceTask{part_, start, std::move(task)};
+  }
   const PieceId piece = *task.piece;
+  NoteEndsBefore(piece.block);
   if (piece.piece == 0 && QueueKept(piece.block, &start)) {
     DropReader();
     return std::nullopt;
   }
-  if (task.next_piece != kNoMorePieces) expected_ = PieceId{piece.block, task.next_piece};
+  expected_ = task.next_piece == kNoMorePieces ? PieceId{piece.block + 1, 0}
+                                               : PieceId{piece.block, task.next_piece};
   return PieceTask{part_, start, std::move(task), kept_->KeyOf(piece)};
+}
+
+/// Notes that what the reader was expected to give is not there, nor anything of the blocks up to
+/// `block`: some have no rows.
+void PieceFeed::NoteEndsBefore(int64_t block) {
+  if (!expected_.has_value()) return;
+  for (; expected_->block < block; expected_ = PieceId{expected_->block + 1, 0}) {
+    kept_->NoteEnd(*expected_);
+  }
 }
 
 /// A block that cannot be read.
@@ -173,6 +187,7 @@ bool PieceFeed::QueueKept(int64_t block, std::optional<ShardPosition>* start) {
                    schema = schema_, context = ReadContext{nullptr, CountBytes()}] {
       return ReadPiece(*source, shard, blocks, piece, options, schema, context);
     };
+    if (start->has_value() && (*start)->line == 0) (*start)->line = facts.first_line;
     queued_.push_back(
         {part_, std::exchange(*start, std::nullopt), std::move(task), kept_->KeyOf(piece)});
   }
@@ -185,18 +200,14 @@ Status PieceFeed::CountKept(KeptRows* counted) {
     ARROW_ASSIGN_OR_RAISE(auto part, order_->Next());
     if (!part.has_value()) return Status::OK();
     MakePart(*part);
-    if (!EnterBlocks()) {
-      ++counted->blocks;
-      continue;
+    const std::string& name = source_->shard_names()[part->shard];
+    if (EnterBlocks()) {
+      CountKeptBlocks(kept_.get(), part->shard, name, blocks_, next_block_, end_block_, counted);
+    } else {
+      ++counted->blocks;  // who reads it tells why
+      counted->missing.push_back({name, 1});
     }
-    for (; next_block_ < end_block_; ++next_block_) {
-      const int64_t bytes = kept_->shard_bytes() / blocks_.count;
-      ++counted->blocks;
-      counted->bytes += bytes;
-      if (!kept_->OfBlock(next_block_).has_value()) continue;
-      ++counted->kept_blocks;
-      counted->kept_bytes += bytes;
-    }
+    LeaveBlocks();
   }
 }
 

@@ -49,6 +49,7 @@ class PieceFeed {
   bool EnterBlocks();
   void LeaveBlocks();
   bool QueueKept(int64_t block, std::optional<ShardPosition>* start);
+  void NoteEndsBefore(int64_t block);
   std::optional<PieceTask> TaskOf(BlockTask task, std::optional<ShardPosition> start);
   std::function<void(int64_t)> CountBytes() const;
 
@@ -73,7 +74,7 @@ class PieceFeed {
   int64_t next_block_ = 0;
   int64_t end_block_ = 0;                    // 0: nothing of the part can be kept
   std::optional<ShardPosition> part_start_;  // until the part's first task is given
-  std::optional<PieceId> expected_;          // what the reader gives next, unless its block ends
+  std::optional<PieceId> expected_;          // what the reader gives next, if it is there
   std::deque<PieceTask> queued_;
 };
 

@@ -29,7 +29,8 @@ Status PieceMaker::Add(std::shared_ptr<const BatchOp> op) {
 }
 
 Status PieceMaker::Keep(const Ops& ops, const BlockKeeping& keeping) {
-  first_kept_op_ = std::ssize(ops_);
+  // Who measures rows comes behind the ops that are there.
+  measured_op_ = keeping.with_row_bytes ? std::ssize(ops_) : 0;
   for (const auto& op : ops) ARROW_RETURN_NOT_OK(Add(op));
   end_kept_op_ = std::ssize(ops_);
   kept_schema_ = schema_;
@@ -54,9 +55,9 @@ Result<PieceRows> PieceMaker::Make(PieceTask piece, const std::atomic<bool>* can
   ARROW_RETURN_NOT_OK(Decode(piece, &made));
   const bool is_giant = arrow::util::TotalBufferSize(*made.batch.rows) > kGiantBlock;
   if (keeping_.store != nullptr) {
-    Apply(ops_.begin(), ops_.begin() + first_kept_op_, &made);
+    Apply(ops_.begin(), ops_.begin() + measured_op_, &made);
     Measure(&made);
-    Apply(ops_.begin() + first_kept_op_, ops_.begin() + end_kept_op_, &made);
+    Apply(ops_.begin() + measured_op_, ops_.begin() + end_kept_op_, &made);
     if (claim != nullptr) Put(piece, made, claim.get());
     if (!keeping_.with_row_bytes) made.batch.row_bytes = nullptr;
   }
@@ -102,8 +103,8 @@ void PieceMaker::Apply(Index begin, Index end, PieceRows* made) {
 
 /// Notes the bytes of rows, where each row stays one.
 void PieceMaker::Measure(PieceRows* made) const {
-  const Ops kept(ops_.begin() + first_kept_op_, ops_.begin() + end_kept_op_);
-  if (made->batch.rows == nullptr || !AllKeepRows(kept)) return;
+  const Ops behind(ops_.begin() + measured_op_, ops_.begin() + end_kept_op_);
+  if (made->batch.rows == nullptr || !AllKeepRows(behind)) return;
   made->batch.row_bytes =
       std::make_shared<const std::vector<int64_t>>(ContentBytesByRow(*made->batch.rows));
 }
@@ -114,8 +115,10 @@ void PieceMaker::Put(const PieceTask& piece, const PieceRows& made,
   if (!made.op_error.ok() || made.batch.rows == nullptr) return;
   if (!made.block.broken.ok() || made.block.stopped.has_value()) return;
   MadePiece kept;
-  kept.facts = {made.block.num_rows, made.block.num_lines, piece.task.next_at, piece.task.next_skip,
-                piece.task.next_piece};
+  kept.facts = {made.block.num_rows,   made.block.num_lines,
+                piece.task.next_at,    piece.task.next_skip,
+                piece.task.next_piece,
+                /*is_end=*/false,      piece.start.has_value() ? piece.start->line : 0};
   kept.batch = made.batch;
   kept.bad = made.block.bad;
   claim->Put(ToKept(kept));

@@ -55,10 +55,11 @@ class PieceMaker {
   Ops ops_;
   BusyTimes busy_;
 
-  // Where something is kept: what the ops from number first_kept_op_ to end_kept_op_ leave.
+  // Where something is kept: what the ops before number end_kept_op_ leave. Bytes of rows are those
+  // before op number measured_op_.
   BlockKeeping keeping_;
   std::shared_ptr<arrow::Schema> kept_schema_;
-  int64_t first_kept_op_ = 0;
+  int64_t measured_op_ = 0;
   int64_t end_kept_op_ = 0;
 };
 

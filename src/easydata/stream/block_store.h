@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "easydata/base/status.h"
 
@@ -76,6 +77,13 @@ struct KeptRows {
   int64_t kept_blocks = 0;
   int64_t bytes = 0;  // of the files that the blocks are of
   int64_t kept_bytes = 0;
+  /// Files of which not all is kept, in the order in which they are read.
+  struct Missing {
+    std::string file;
+    int64_t blocks = 0;
+    int64_t kept_blocks = 0;
+  };
+  std::vector<Missing> missing;
 };
 
 /// How a stage is to keep what it makes of blocks.

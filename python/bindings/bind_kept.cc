@@ -1,0 +1,66 @@
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings.h"
+#include "bound_plan.h"
+#include "easydata/base/hash.h"
+#include "easydata/cache/token_store.h"
+#include "easydata/plan/cached.h"
+
+namespace easydata {
+namespace {
+
+plan::Documents DocumentsOf(bool whole) {
+  return whole ? plan::Documents::kWhole : plan::Documents::kAsTheyAre;
+}
+
+nb::dict LookForKept(const BoundPlan& plan, std::shared_ptr<cache::TokenStore> store,
+                     bool whole_documents) {
+  const auto documents = DocumentsOf(whole_documents);
+  const plan::KeptPlan kept = Unwrap(plan::KeptPlanOf(*plan.plan, documents));
+  const KeptRows rows = Unwrap(plan::LookForKept(*plan.plan, documents, std::move(store)));
+  nb::list missing;
+  for (const KeptRows::Missing& each : rows.missing) {
+    nb::dict file;
+    file["name"] = each.file;
+    file["blocks"] = each.blocks;
+    file["kept_blocks"] = each.kept_blocks;
+    missing.append(file);
+  }
+  nb::dict out;
+  out["plan"] = ToHex(kept.hash[0]) + ToHex(kept.hash[1]);
+  out["described"] = kept.described;
+  out["blocks"] = rows.blocks;
+  out["kept_blocks"] = rows.kept_blocks;
+  out["bytes"] = rows.bytes;
+  out["kept_bytes"] = rows.kept_bytes;
+  out["files"] = missing;
+  return out;
+}
+
+}  // namespace
+
+void BindKept(nb::module_& m) {
+  m.def(
+      "cached",
+      [](const BoundPlan& input, std::shared_ptr<cache::TokenStore> store) {
+        return BoundPlan(plan::Cached(input.plan, std::move(store)), input.owned);
+      },
+      nb::arg("input"), nb::arg("store"),
+      nb::sig("def cached(input: Plan, store: TokenStore) -> Plan"),
+      "The rows of a plan; what it makes of each block of its files is kept in a store, and taken "
+      "from there.");
+  m.def(
+      "why_nothing_is_kept",
+      [](const BoundPlan& input) { return Unwrap(plan::WhyNothingIsKept(*input.plan)); },
+      nb::arg("input"), nb::sig("def why_nothing_is_kept(input: Plan) -> str"),
+      "Why nothing of a plan's rows can be kept, and what to do about it; \"\" where it can.");
+  m.def("look_for_kept", &LookForKept, nb::arg("input"), nb::arg("store"), nb::kw_only(),
+        nb::arg("whole_documents"),
+        nb::sig("def look_for_kept(input: Plan, store: TokenStore, *, whole_documents: bool) -> "
+                "dict[str, object]"),
+        "Counts the blocks of a plan's files, and those that a store has; names files of which not "
+        "all is there. `whole_documents`: as a packer asks for them, which splits them itself.");
+}
+
+}  // namespace easydata

@@ -1,0 +1,24 @@
+#include "easydata/cache/token_store.h"
+
+#include <utility>
+
+#include "easydata/cache/folder_store.h"
+#include "easydata/cache/open_folder.h"
+
+namespace easydata::cache {
+
+Result<std::shared_ptr<TokenStore>> TokenStore::Open(
+    const std::string& folder, const TokenStoreOptions& options,
+    const std::shared_ptr<const storage::Storage>& storage) {
+  std::unique_ptr<StoreFolder> opened;
+  if (!folder.empty()) {
+    ARROW_ASSIGN_OR_RAISE(opened, OpenStoreFolder(folder, storage));
+  } else if (options.memory_blocks <= 0) {
+    return Status::Invalid("a cache without a folder keeps blocks in memory: say how many");
+  }
+  auto store = std::make_shared<FolderStore>(std::move(opened), folder, options, StoreTimes());
+  ARROW_RETURN_NOT_OK(store->Start());
+  return store;
+}
+
+}  // namespace easydata::cache
