@@ -10,7 +10,7 @@ from typing import Any
 
 from easydata import _native
 from easydata.cli.flags import UsageError, only_one
-from easydata.cli.plan_difference import differences
+from easydata.cli.plan_difference import nearest
 from easydata.cli.report import Report, human
 from easydata.core.config import PipelineConfig
 from easydata.core.sizes import parse_size
@@ -209,9 +209,7 @@ def _why_missing(look: Mapping[str, Any], keeping: Keeping, files: Mapping[str, 
     known = [plan for plan in stored if plan["json"]]
     if not known:
         return [_EVICTED]
-    # Those with the fewest differences, of them the one used last.
-    nearest = min(known, key=lambda plan: len(differences(plan["json"], look["described"])))
-    changed = differences(nearest["json"], look["described"])
+    _, changed = nearest([plan["json"] for plan in known], look["described"])
     if not changed:
         return [_EVICTED]
     more = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
