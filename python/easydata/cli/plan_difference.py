@@ -12,21 +12,34 @@ _LONGEST = 60
 _HASH = 8
 
 
+def nearest(kept: Sequence[str], wanted: str) -> tuple[str, list[str]]:
+    """Of plans the one with the fewest differences from `wanted`, and these.
+
+    One with the same steps is nearer than any other one.
+    """
+    now = json.loads(wanted)
+    found = [(each, differences(each, wanted)) for each in kept]
+    return min(found, key=lambda item: (_steps(json.loads(item[0])) != _steps(now), len(item[1])))
+
+
 def differences(kept: str, wanted: str) -> list[str]:
     """What of the plan `wanted` is not as in the plan `kept`, that which acts first before.
 
     Both are what a store was told of plans: JSON of the operators and of the columns that come.
     """
     before, now = json.loads(kept), json.loads(wanted)
-    names = [[each["operator"] for each in plan["operators"]] for plan in (before, now)]
-    if names[0] != names[1]:
-        return [f"steps: {' > '.join(names[0])} -> {' > '.join(names[1])}"]
+    if _steps(before) != _steps(now):
+        return [f"steps: {' > '.join(_steps(before))} -> {' > '.join(_steps(now))}"]
     found: list[str] = []
     for old, new in zip(before["operators"], now["operators"], strict=True):
         found += _of_operator(old, new)
     if not found and before.get("columns") != now.get("columns"):
-        found.append(_of_columns(str(before.get("columns")), str(now.get("columns"))))
-    return found
+        found += _of_columns(str(before.get("columns")), str(now.get("columns")))
+    return list(dict.fromkeys(found))
+
+
+def _steps(plan: Mapping[str, Any]) -> list[str]:
+    return [str(each["operator"]) for each in plan["operators"]]
 
 
 def _of_operator(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -105,14 +118,17 @@ def _version(code: Sequence[Any]) -> str:
     return _shown(code[2]) if len(code) > 2 else "none"
 
 
-def _of_columns(old: str, new: str) -> str:
-    """The first line that differs between two schemas."""
-    before, now = old.splitlines(), new.splitlines()
-    for was, is_now in zip(before, now, strict=False):
-        if was != is_now:
-            return f"column {was} -> {is_now}"
-    gone = before[len(now) :]
-    return f"column {gone[0]} -> none" if gone else f"column none -> {now[len(before)]}"
+def _of_columns(old: str, new: str) -> Iterator[str]:
+    """What differs between two schemas, of which each column has a line."""
+    before, now = (
+        dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+        for text in (old, new)
+    )
+    for name in (*now, *(each for each in before if each not in now)):
+        if before.get(name) != now.get(name):
+            yield f"column {name}: {before.get(name, 'none')} -> {now.get(name, 'none')}"
+    if before == now:
+        yield "the columns"
 
 
 def _hash(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from easydata import _native
 from easydata.cli.flags import UsageError, only_one
-from easydata.cli.plan_difference import differences
+from easydata.cli.plan_difference import nearest
 from easydata.cli.report import Report, human
 from easydata.core.config import PipelineConfig
 from easydata.core.sizes import parse_size
@@ -205,27 +205,34 @@ def _why_missing(look: Mapping[str, Any], keeping: Keeping, files: Mapping[str, 
     if not stored:
         return [f"nothing was kept in {keeping.folder} yet"]
     if any(plan["plan"] == look["plan"] and plan["blocks"] for plan in stored):
-        return _missing_files(keeping, files)
+        return _missing_files(look, keeping, files)
     known = [plan for plan in stored if plan["json"]]
     if not known:
         return [_EVICTED]
-    # Those with the fewest differences, of them the one used last.
-    nearest = min(known, key=lambda plan: len(differences(plan["json"], look["described"])))
-    changed = differences(nearest["json"], look["described"])
+    _, changed = nearest([plan["json"] for plan in known], look["described"])
     if not changed:
         return [_EVICTED]
     more = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
     return [changed[0] + more]
 
 
-def _missing_files(keeping: Keeping, files: Mapping[str, str]) -> list[str]:
+def _missing_files(
+    look: Mapping[str, Any], keeping: Keeping, files: Mapping[str, str]
+) -> list[str]:
     """Why rows of some files are missing, where others of the same plan are there."""
     seen = seen_files(keeping.folder) if keeping.is_here else {}
-    new = [name for name in files if seen and name not in seen]
-    replaced = [name for name, now in files.items() if now not in seen.get(name, [now])]
-    said = [f"{name} was replaced" for name in replaced] + [f"{name} is new" for name in new]
+
+    def why(name: str) -> str:
+        if name not in seen or name not in files:
+            return "is new" if seen and name in files else _EVICTED
+        return _EVICTED if files[name] in seen[name] else "was replaced"
+
+    said = []
+    for file in look["files"]:
+        reason = why(file["name"])
+        said.append(f"{file['name']}{':' if reason == _EVICTED else ''} {reason}")
     if len(said) > _MOST_FILES_TOLD:
-        said[_MOST_FILES_TOLD:] = [f"{len(said) - _MOST_FILES_TOLD:,} more files"]
+        said[_MOST_FILES_TOLD:] = [f"and {len(said) - _MOST_FILES_TOLD:,} files more"]
     return said or [_EVICTED]
 
 

@@ -16,9 +16,10 @@ class CacheStageConfig:
     cache_type: Literal["memory", "disk", "hierarchical"] = "hierarchical"
     cache_dir: str = ".cache/easydel_pipeline"
     memory_cache_size: int = 100
-    disk_cache_expiry: int = 86400
+    disk_cache_expiry: int | None = 86400
     compression: Literal["none", "gzip", "lz4", "zstd"] = "none"
     hash_fn: Literal["content", "path", "combined"] = "combined"
+    max_bytes: str | int | None = None
 
 @dataclass
 class DatasetConfig:

@@ -107,7 +107,9 @@ bool IsSet(const FieldDescriptor& option, const Json& values) {
   const Json& value = ValueOf(option, values);
   // A config that is given with its defaults alone is given.
   if (!option.config.empty()) return values.contains(option.name) && !value.is_null();
-  return !value.is_null() && value != option.default_value && value != option.rules.reads_as;
+  // None says something where it does not stand for the default.
+  if (value.is_null()) return !option.default_value.is_null() && !option.rules.or_none;
+  return value != option.default_value && value != option.rules.reads_as;
 }
 
 /// The options that those of a config act beside.

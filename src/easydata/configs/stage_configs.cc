@@ -196,7 +196,8 @@ config::FieldList CacheStageConfig::Fields() {
           .AtLeast(1),
   };
   for (size_t i = 1; i < fields.size(); ++i) {
-    fields[i] = fields[i].SupersededBy("enabled", {false});
+    auto& superseded_by = fields[i].rules.acting.superseded_by;
+    superseded_by.insert(superseded_by.begin(), config::Neighbour{"enabled", {false}});
   }
   return fields;
 }

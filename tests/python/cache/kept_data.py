@@ -12,8 +12,10 @@ from small_data import jsonl
 
 
 def texts(folder: str = "data", files: str = "ab", rows: int = 40) -> str:
-    """Writes a file of texts for each letter; gives their pattern."""
+    """Writes a file of texts for each letter, unless it is there; gives their pattern."""
     for letter in files:
+        if Path(f"{folder}/{letter}.jsonl").exists():
+            continue
         jsonl(
             f"{folder}/{letter}.jsonl",
             [

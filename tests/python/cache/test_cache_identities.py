@@ -115,7 +115,9 @@ def test_templates_and_their_options_count(tiny: str) -> None:
     ):
         assert identity_of(other) != sft
     assert identity_of(DPOPreprocessTransform(tiny)) != sft
-    assert "no version" in why_not(SFTPreprocessTransform(tiny, 16, unversioned)._steps()[0])
+    assert "no version" in why_not(
+        SFTPreprocessTransform(tiny, 16, formatting_func=unversioned)._steps()[0]
+    )
 
 
 def test_work_changes_no_identity(tiny: str) -> None:
