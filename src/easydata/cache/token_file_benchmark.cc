@@ -94,8 +94,8 @@ void BM_ReadTokenFile(benchmark::State& state) {
     benchmark::DoNotOptimize(block->rows->num_rows());
   }
   CountIds(state, read);
-  state.counters["bytes a token"] =
-      static_cast<double>(bytes.size()) / static_cast<double>(kBlocks) / static_cast<double>(kTokens);
+  state.counters["bytes a token"] = static_cast<double>(bytes.size()) /
+                                    static_cast<double>(kBlocks) / static_cast<double>(kTokens);
 }
 BENCHMARK(BM_ReadTokenFile)
     ->ArgNames({"int32", "mask", "verify", "codec"})
@@ -117,11 +117,11 @@ void BM_ReadArrowFile(benchmark::State& state) {
   }
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.use_threads = false;
-  const auto reader =
-      arrow::ipc::RecordBatchFileReader::Open(OpenOnce(path), options).ValueOrDie();
+  const auto reader = arrow::ipc::RecordBatchFileReader::Open(OpenOnce(path), options).ValueOrDie();
   int64_t read = 0;
   for (auto _ : state) {
-    const auto batch = reader->ReadRecordBatch(static_cast<int>(read++ % int64_t{kBlocks})).ValueOrDie();
+    const auto batch =
+        reader->ReadRecordBatch(static_cast<int>(read++ % int64_t{kBlocks})).ValueOrDie();
     benchmark::DoNotOptimize(batch->column_data(0)->child_data[0]->buffers[1]->data());
   }
   CountIds(state, read);

@@ -97,10 +97,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace easydata::cache;  // NOLINT
   if (size < 1) return 0;
   static const std::vector<KeptBlock> blocks = SoundBlocks();
-  static const std::string files[] = {WriteTokenFile(blocks),
-                                      WriteTokenFile(blocks, Compression::kZstd),
-                                      WriteTokenFile(blocks, Compression::kGzip),
-                                      WriteTokenFile(blocks, Compression::kLz4)};
+  static const std::string files[] = {
+      WriteTokenFile(blocks), WriteTokenFile(blocks, Compression::kZstd),
+      WriteTokenFile(blocks, Compression::kGzip), WriteTokenFile(blocks, Compression::kLz4)};
   const std::string& sound = files[data[0] / 4 % 4];
   const std::string_view input(reinterpret_cast<const char*>(data + 1), size - 1);
   switch (data[0] % 4) {

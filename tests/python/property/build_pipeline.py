@@ -465,11 +465,12 @@ def packed_source(
 def rows_of(spec: PipelineSpec, data: Data, cache: str | None = None) -> ShardedDataSource[Any]:
     """All of a pipeline but the loader."""
     made = {part.name: one_source(part, data) for part in spec.sources}
-    if cache is not None:
-        made = {name: source.cache(cache) for name, source in made.items()}
     if spec.mix is not None:
         columns = [*(["doc"] if spec.keeps_documents else []), "input_ids", *spec.fields]
         made = {name: source.select_fields(columns) for name, source in made.items()}
+    if cache is not None:
+        made = {name: source.cache(cache) for name, source in made.items()}
+    if spec.mix is not None:
         source = mixed_source(made, spec.mix)
     else:
         (source,) = made.values()

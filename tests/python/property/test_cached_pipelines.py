@@ -44,15 +44,15 @@ def _quiet() -> Iterator[None]:
 def test_what_is_kept_changes_no_batch(
     data: Data, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    counts = {"hits": 0}
+    counts = {"files": 0}
 
-    @settings(QUICK, max_examples=40)
+    @settings(QUICK, max_examples=25)
     @given(spec=pipelines(), draw=st.data())
     def some(spec: PipelineSpec, draw: Any) -> None:
-        counts["hits"] += check_kept(spec, data, tmp_path_factory.mktemp("kept"), draw)
+        counts["files"] += check_kept(spec, data, tmp_path_factory.mktemp("kept"), draw)
 
     some()
-    assert counts["hits"] > 100
+    assert counts["files"] > 12
 
 
 @pytest.mark.sliced
@@ -70,8 +70,7 @@ def test_what_is_kept_changes_no_batch_of_many(
 def check_kept(spec: PipelineSpec, data: Data, folder: Path, draw: Any) -> int:
     """Runs a pipeline with nothing, all and some of it kept; states go from one to another."""
     try:
-        with loader_of(spec, data) as loader:
-            whole = run(loader, EVENTS)
+        whole = ran(spec, data, PLAIN)
     except (ValueError, NotImplementedError, TypeError):
         assume(False)
         raise
@@ -80,8 +79,7 @@ def check_kept(spec: PipelineSpec, data: Data, folder: Path, draw: Any) -> int:
             for file in sorted(folder.glob("*.tokens"))[::2]:
                 file.unlink()
         kept = replace(draw.draw(runs), cache=str(folder))
-        with loader_of(spec, data, kept) as loader:
-            done = run(loader, EVENTS)
+        done = ran(spec, data, kept)
         same(done, whole, 0, f"{part} is kept")
         step = draw.draw(st.integers(0, len(whole.states) - 1), label="step")
         goes_on(spec, data, kept, whole.states[step], whole, step, f"{part} is kept from {step} on")
@@ -89,6 +87,12 @@ def check_kept(spec: PipelineSpec, data: Data, folder: Path, draw: Any) -> int:
         goes_on(spec, data, kept, done.states[step], whole, step, f"{part} is kept on from {step}")
     event(f"files: {bool(list(folder.glob('*.tokens')))}")
     return len(list(folder.glob("*.tokens")))
+
+
+def ran(spec: PipelineSpec, data: Data, how: RunSpec) -> Run:
+    """What a loader gives, which is gone then: its store has written all that it has."""
+    with loader_of(spec, data, how) as loader:
+        return run(loader, EVENTS)
 
 
 def goes_on(
