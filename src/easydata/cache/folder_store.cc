@@ -26,7 +26,7 @@ constexpr Milliseconds kLastLook{50};
 /// Files that are open at once.
 constexpr size_t kMostOpened = 128;
 /// How often the use of a file is noted.
-constexpr int64_t kNoteUse = int64_t{60} * 1'000'000'000;
+constexpr int64_t kUseNoted = int64_t{60} * 1'000'000'000;
 /// The shortest time that blocks are waited for after waiting was in vain: who has them may be
 /// stopped.
 constexpr int64_t kLeastPatience = 50;
@@ -374,7 +374,7 @@ void FolderStore::NoteUse(StoredFile* file) {
   const int64_t now = Ticks();
   file->used_at = now;
   int64_t noted = file->touched_at;
-  if (noted != 0 && now - noted < kNoteUse) return;
+  if (noted != 0 && now - noted < kUseNoted) return;
   if (file->touched_at.compare_exchange_strong(noted, now)) folder_->NoteUse(file->name());
 }
 
