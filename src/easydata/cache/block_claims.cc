@@ -40,8 +40,8 @@ void BlockClaims::SayThereAreNoLocks(const Status& why) {
   // the writer tells.
   if (error == ENOENT) return;
   if (!has_locks_.exchange(false)) return;
-  const bool is_writers = error == EACCES || error == EPERM || error == EROFS ||
-                          error == ENOSPC || error == EDQUOT;
+  const bool is_writers =
+      error == EACCES || error == EPERM || error == EROFS || error == ENOSPC || error == EDQUOT;
   if (is_writers) return;
   exec::Notify("the cache in " + folder_ +
                " cannot keep two processes from making the same block: " + why.message());

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from easydata import _native
 from programs import run_python
+
+from easydata import _native
 
 PLAN = "0123456789abcdef" * 2
 
