@@ -58,8 +58,8 @@ class RandomColumns {
       case 14:
         return arrow::map(arrow::utf8(), RandomType(depth - 1));
       default:
-        return arrow::struct_({arrow::field("a", RandomType(depth - 1)),
-                               arrow::field("b", RandomType(depth - 1))});
+        return arrow::struct_(
+            {arrow::field("a", RandomType(depth - 1)), arrow::field("b", RandomType(depth - 1))});
     }
   }
 

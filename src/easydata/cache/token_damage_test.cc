@@ -170,10 +170,21 @@ TEST(TokenDamageTest, TakesNoMemoryForWhatCannotBe) {
       EXPECT_TRUE(!read.ok() || read->rows->ValidateFull().ok());
       EXPECT_TRUE(read.ok() || read.status().IsInvalid()) << read.status();
     };
-    constexpr int64_t kNumbers[] = {std::numeric_limits<int64_t>::min(), -64, -1, 0, 1, 2, 3, 64,
-                                    128, 1 << 20, int64_t{1} << 31, int64_t{1} << 40,
+    constexpr int64_t kNumbers[] = {std::numeric_limits<int64_t>::min(),
+                                    -64,
+                                    -1,
+                                    0,
+                                    1,
+                                    2,
+                                    3,
+                                    64,
+                                    128,
+                                    1 << 20,
+                                    int64_t{1} << 31,
+                                    int64_t{1} << 40,
                                     (int64_t{1} << 60) - 1,  // times 8 is -8
-                                    int64_t{1} << 61, std::numeric_limits<int64_t>::max() - 63,
+                                    int64_t{1} << 61,
+                                    std::numeric_limits<int64_t>::max() - 63,
                                     std::numeric_limits<int64_t>::max()};
     for (const int64_t n : kNumbers) {
       const auto part = static_cast<int32_t>(n);

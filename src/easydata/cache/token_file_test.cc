@@ -135,13 +135,12 @@ TEST(TokenFileTest, StoresASliceAsItsRowsAlone) {
   const auto slice = rows->Slice(5000, 10);
   const std::string bytes = WriteTokenFile({Kept(slice)});
   EXPECT_LT(bytes.size(), 3000u);
-  const auto read =
-      OpenBytes(bytes).ValueOrDie()->Read(0, slice->schema(), true).ValueOrDie().rows;
+  const auto read = OpenBytes(bytes).ValueOrDie()->Read(0, slice->schema(), true).ValueOrDie().rows;
   EXPECT_TRUE(read->Equals(*slice, true));
   EXPECT_LT(arrow::util::TotalBufferSize(*read), 1500);
-  EXPECT_EQ(bytes, WriteTokenFile({Kept(BatchOf({{list(int32()), lists + "]"},
-                                                 {arrow::utf8(), texts + "]"}})
-                                            ->Slice(5000, 10))}));
+  EXPECT_EQ(bytes, WriteTokenFile(
+                       {Kept(BatchOf({{list(int32()), lists + "]"}, {arrow::utf8(), texts + "]"}})
+                                 ->Slice(5000, 10))}));
 }
 
 // The numbers of wide registers, and those that are left over.
@@ -226,10 +225,10 @@ TEST(TokenFileTest, GoesOnAfterABlockThatItCannotHold) {
   expect_refused(Kept(with_offsets(0, {0, 4, 3})), "column 'c0': its offsets are not in order");
   expect_refused(Kept(with_offsets(0, {0, 1, 4})), "In column 0");
   expect_refused(Kept(with_offsets(1, {0, 2, 1})), "In column 0");
-  expect_refused(Kept(arrow::RecordBatch::Make(
-                     arrow::schema({good->schema()->field(0), field("c1", unknown)}), 2,
-                     arrow::ArrayDataVector{good->column_data(0), unknown_data})),
-                 "its schema would come back as another one");
+  expect_refused(
+      Kept(arrow::RecordBatch::Make(arrow::schema({good->schema()->field(0), field("c1", unknown)}),
+                                    2, arrow::ArrayDataVector{good->column_data(0), unknown_data})),
+      "its schema would come back as another one");
   KeptBlock talkative = Kept(good);
   talkative.facts = std::string(kMostFacts + 1, 'x');
   expect_refused(talkative, "its facts take");

@@ -147,8 +147,7 @@ inline KeptBlock ManyColumns() {
       {list(arrow::int64()), "[[-100], [-100, 7], null]"},
       {arrow::utf8(), R"(["a", null, "b"])"},
       {arrow::dictionary(arrow::int8(), arrow::utf8()), R"(["x", "x", null])"},
-      {arrow::struct_({arrow::field("a", arrow::float64())}),
-       R"([{"a": 1.5}, null, {"a": null}])"},
+      {arrow::struct_({arrow::field("a", arrow::float64())}), R"([{"a": 1.5}, null, {"a": null}])"},
   }));
   out.facts = "facts";
   out.notes = std::string("no\0tes", 6);

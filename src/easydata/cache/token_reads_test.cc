@@ -129,8 +129,7 @@ TEST(TokenReadsTest, ManyThreadsReadAtOnce) {
       threads.emplace_back([&] {
         for (int i = 0; i < 60 && difference.empty(); ++i) {
           const auto at = static_cast<size_t>(i) % blocks.size();
-          difference =
-              Difference(file->Read(at, nullptr, i % 2 == 0).ValueOrDie(), blocks[at]);
+          difference = Difference(file->Read(at, nullptr, i % 2 == 0).ValueOrDie(), blocks[at]);
         }
       });
     }
