@@ -155,6 +155,7 @@ void BlockWriter::Write(Task task) {
   const Status status = exec::CatchExceptions([&]() -> Status {
     if (file_ == nullptr) {
       ARROW_ASSIGN_OR_RAISE(file_, folder_->Begin());
+      file_->file()->SkipHash();  // each part of a block has its own
       writer_ = std::make_unique<TokenFileWriter>(file_->file(), options_.compression);
     }
     return writer_->Add(task.key, *task.encoded);

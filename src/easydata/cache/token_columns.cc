@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "easydata/cache/narrow_numbers.h"
+
 namespace easydata::cache {
 namespace {
 
@@ -99,6 +101,18 @@ ColumnEncoding EncodingOf(const uint8_t* values, int64_t count, int64_t width) {
   });
 }
 
+/// Numbers of 4 bytes as 2, in one go; null where some do not fit, or all are one number.
+Result<std::shared_ptr<arrow::Buffer>> Narrowed(const uint8_t* values, int64_t count) {
+  static const NarrowNumbers narrow = BestNarrowNumbers();
+  const auto* const numbers = As<uint32_t>(values);
+  if (count <= kMostRepeated && (count == 0 || AllAre(numbers[0], numbers, count))) return nullptr;
+  // Ids of a large vocabulary have some among the first that do not fit.
+  if (!AllFitUint16(numbers, std::min<int64_t>(count, 4096))) return nullptr;
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> out, arrow::AllocateBuffer(count * 2));
+  if (narrow(numbers, count, As<uint16_t>(out->mutable_data())) >> 16 != 0) return nullptr;
+  return out;
+}
+
 /// The number as 8 bytes, with its sign where the type has one.
 uint64_t LongNumber(const uint8_t* value, int64_t width, bool is_signed) {
   uint64_t number = 0;
@@ -185,6 +199,13 @@ Result<ListParts> EncodeList(const arrow::Array& list) {
     }
   }
   const uint8_t* const numbers = count > 0 ? values->data() : nullptr;
+  if (width == 4) {
+    ARROW_ASSIGN_OR_RAISE(out.values, Narrowed(numbers, count));
+    if (out.values != nullptr) {
+      out.encoding = ColumnEncoding::kUint16;
+      return out;
+    }
+  }
   out.encoding = EncodingOf(numbers, count, width);
   if (out.encoding == ColumnEncoding::kConstant) {
     const bool is_signed = arrow::is_signed_integer(child.type->id());

@@ -25,6 +25,8 @@ class OutputFile : public arrow::io::OutputStream {
   int64_t size() const { return size_; }
   /// Of all bytes written so far, 16 hexadecimal digits: as `xxhsum -H3` prints of the file.
   std::string hash() const;
+  /// Leaves hashing to who writes: hash() is "" then. Before the first Write() only.
+  void SkipHash();
 
  protected:
   OutputFile();
