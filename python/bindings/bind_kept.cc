@@ -1,10 +1,9 @@
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
 #include "bindings.h"
 #include "bound_plan.h"
+#include "bound_token_store.h"
 #include "easydata/base/hash.h"
-#include "easydata/cache/token_store.h"
 #include "easydata/plan/cached.h"
 
 namespace easydata {
@@ -14,11 +13,10 @@ plan::Documents DocumentsOf(bool whole) {
   return whole ? plan::Documents::kWhole : plan::Documents::kAsTheyAre;
 }
 
-nb::dict LookForKept(const BoundPlan& plan, std::shared_ptr<cache::TokenStore> store,
-                     bool whole_documents) {
+nb::dict LookForKept(const BoundPlan& plan, const BoundTokenStore& store, bool whole_documents) {
   const auto documents = DocumentsOf(whole_documents);
   const plan::KeptPlan kept = Unwrap(plan::KeptPlanOf(*plan.plan, documents));
-  const KeptRows rows = Unwrap(plan::LookForKept(*plan.plan, documents, std::move(store)));
+  const KeptRows rows = Unwrap(plan::LookForKept(*plan.plan, documents, store.store));
   nb::list missing;
   for (const KeptRows::Missing& each : rows.missing) {
     nb::dict file;
@@ -43,8 +41,8 @@ nb::dict LookForKept(const BoundPlan& plan, std::shared_ptr<cache::TokenStore> s
 void BindKept(nb::module_& m) {
   m.def(
       "cached",
-      [](const BoundPlan& input, std::shared_ptr<cache::TokenStore> store) {
-        return BoundPlan(plan::Cached(input.plan, std::move(store)), input.owned);
+      [](const BoundPlan& input, const BoundTokenStore& store) {
+        return BoundPlan(plan::Cached(input.plan, store.store), input.owned);
       },
       nb::arg("input"), nb::arg("store"),
       nb::sig("def cached(input: Plan, store: TokenStore) -> Plan"),

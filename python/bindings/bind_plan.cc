@@ -342,8 +342,7 @@ void BindPlan(nb::module_& m) {
       m, "Plan",
       "A source as the user described it: immutable, it makes the stream of what is asked for.")
       .def("stream", &MakeStream, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),
-           nb::arg("start_row") = 0, nb::arg("is_look") = false,
-           nb::arg("whole_documents") = false,
+           nb::arg("start_row") = 0, nb::arg("is_look") = false, nb::arg("whole_documents") = false,
            nb::sig("def stream(self, columns: collections.abc.Mapping[str, str] | None = None, "
                    "shards: collections.abc.Sequence[str] | None = None, start_row: int = 0, "
                    "is_look: bool = False, whole_documents: bool = False) -> Stream"),

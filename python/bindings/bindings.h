@@ -11,6 +11,7 @@ void BindTokenizer(nb::module_& m);
 void BindFiles(nb::module_& m);
 void BindSource(nb::module_& m);
 void BindRecordFile(nb::module_& m);
+void BindCache(nb::module_& m);
 void BindChat(nb::module_& m);
 void BindTransform(nb::module_& m);
 void BindTrainer(nb::module_& m);

@@ -20,6 +20,7 @@ NB_MODULE(_native, m) {
   easydata::BindTokenizer(m);
   easydata::BindSource(m);
   easydata::BindRecordFile(m);
+  easydata::BindCache(m);
   easydata::BindPlan(m);
   easydata::BindChat(m);
   easydata::BindTransform(m);

@@ -141,18 +141,15 @@ bool BlockWriter::IsAnyWanted() const {
 }
 
 void BlockWriter::Write(Task task) {
-  int64_t begin = 0;
   const Status status = exec::CatchExceptions([&]() -> Status {
     if (file_ == nullptr) {
       ARROW_ASSIGN_OR_RAISE(file_, folder_->Begin());
       writer_ = std::make_unique<TokenFileWriter>(file_->file(), options_.compression);
     }
-    begin = writer_->bytes();
     return writer_->Add(task.key, task.block.block);
   });
-  // Where nothing was written of a block, the file is still of use: it cannot be kept, others can.
-  const bool is_refused = !status.ok() && !status.IsIOError() && !status.IsOutOfMemory() &&
-                          writer_ != nullptr && writer_->bytes() == begin;
+  // Nothing was written of a block that a file cannot hold: others go on.
+  const bool is_refused = status.IsNotImplemented() && writer_ != nullptr;
   if (!is_refused) in_file_.push_back(task.key);
   {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -27,7 +27,8 @@ constexpr Milliseconds kLastLook{50};
 constexpr size_t kMostOpened = 128;
 /// How often the use of a file is noted.
 constexpr int64_t kNoteUse = int64_t{60} * 1'000'000'000;
-/// How long blocks are waited for after waiting was in vain: who has them may be stopped.
+/// The shortest time that blocks are waited for after waiting was in vain: who has them may be
+/// stopped.
 constexpr int64_t kLeastPatience = 50;
 /// The smallest size that files are made of for the sake of the limit.
 constexpr int64_t kSmallFile = int64_t{1} << 20;
@@ -41,10 +42,41 @@ Status StoppedError() { return Status::Cancelled("reading the cache was cancelle
 
 }  // namespace
 
+/// The stores of this process, for its end.
+class FolderStore::OpenStores {
+ public:
+  static void Add(std::weak_ptr<FolderStore> store) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::erase_if(stores_, [](const auto& one) { return one.expired(); });
+    stores_.push_back(std::move(store));
+  }
+  static std::vector<std::shared_ptr<FolderStore>> All() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<std::shared_ptr<FolderStore>> all;
+    for (const auto& one : stores_) {
+      if (auto store = one.lock()) all.push_back(std::move(store));
+    }
+    return all;
+  }
+
+ private:
+  inline static std::mutex mutex_;
+  inline static std::vector<std::weak_ptr<FolderStore>>& stores_ =
+      *new std::vector<std::weak_ptr<FolderStore>>;
+};
+
+void FolderStore::FlushAll() {
+  const exec::WorkScope working;
+  for (const auto& store : OpenStores::All()) (void)store->Flush();
+}
+
 class FolderStore::BlockClaim final : public BlockStore::Claim {
  public:
   BlockClaim(std::weak_ptr<BlockStore> store, FolderStore* raw, const BlockKey& key, bool is_taken)
-      : store_(std::move(store)), raw_(raw), key_(key), is_taken_(is_taken),
+      : store_(std::move(store)),
+        raw_(raw),
+        key_(key),
+        is_taken_(is_taken),
         forks_(exec::NumForks()) {}
   ~BlockClaim() override {
     const auto store = Mine();
@@ -90,6 +122,7 @@ Status FolderStore::Start() {
   if (folder_ == nullptr) return Status::OK();
   const exec::WorkScope working;
   ARROW_RETURN_NOT_OK(folder_->Look(&index_));
+  OpenStores::Add(weak_from_this());
   max_bytes_ = options_.max_bytes.value_or(folder_->DefaultLimit(index_.bytes()));
   MakeRoom("");
   return Status::OK();
@@ -106,8 +139,7 @@ void FolderStore::RenewInChild() {
   }
   forks_ = exec::NumForks();
   // Several files fit into the limit, so that one goes at a time.
-  const int64_t file_bytes =
-      std::min(options_.file_bytes, std::max(max_bytes_ / 8, kSmallFile));
+  const int64_t file_bytes = std::min(options_.file_bytes, std::max(max_bytes_ / 8, kSmallFile));
   writer_ = new BlockWriter(folder_.get(),
                             {.compression = options_.compression,
                              .file_bytes = file_bytes,
@@ -131,11 +163,26 @@ BlockWriter::Listener FolderStore::WriterListener() {
       .is_wanted = [this](const BlockKey& key) { return folder_->claims()->IsWanted(key); },
       .failed =
           [this](const Status& why) {
-            exec::Notify("the cache in " + name_ +
-                         " takes nothing more for now, what it lacks is made again: " +
-                         why.message());
+            AddNotice("the cache in " + name_ +
+                      " takes nothing more for now, what it lacks is made again: " + why.message());
           },
   };
+}
+
+/// Keeps what there is to tell for the next one who asks the store: a listener may wait for who
+/// waits for the writer's thread.
+void FolderStore::AddNotice(const std::string& text) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  notices_.push_back(text);
+}
+
+void FolderStore::TellNotices() {
+  std::vector<std::string> notices;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    notices.swap(notices_);
+  }
+  for (const std::string& text : notices) exec::Notify(text);
 }
 
 void FolderStore::MakeRoom(const std::string& kept) {
@@ -183,6 +230,7 @@ Result<BlockStore::Found> FolderStore::Find(const BlockKey& key,
     return found;
   }
   RenewInChild();
+  TellNotices();
   NoteRunning(key.plan);
   std::optional<BlockClaims::Want> want;
   Clock::time_point deadline;
@@ -264,8 +312,8 @@ std::optional<KeptBlock> FolderStore::Read(const StoreIndex::Place& place, const
   ++damaged_blocks_;
   if (why.IsInvalid()) {
     folder_->SetAside(place.file->name());
-    exec::Notify("a file of the cache is damaged, and its blocks are made again: " +
-                 place.file->name() + " in " + name_ + ": " + why.message());
+    AddNotice("a file of the cache is damaged, and its blocks are made again: " +
+              place.file->name() + " in " + name_ + ": " + why.message());
   }
   return std::nullopt;
 }
@@ -356,7 +404,9 @@ Status FolderStore::Flush() {
   if (folder_ == nullptr) return Status::OK();
   const exec::WorkScope working;
   RenewInChild();
-  return writer_->Flush();
+  const Status flushed = writer_->Flush();
+  TellNotices();
+  return flushed;
 }
 
 TokenStoreStats FolderStore::stats() const {

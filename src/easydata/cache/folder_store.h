@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "easydata/cache/block_writer.h"
 #include "easydata/cache/memory_blocks.h"
@@ -37,6 +38,9 @@ class FolderStore final : public TokenStore, public std::enable_shared_from_this
   /// Reads the index, and removes what is beyond the limits.
   Status Start();
 
+  /// Flushes all stores of this process.
+  static void FlushAll();
+
   std::optional<std::string> Facts(const BlockKey& key) override;
   Result<Found> Find(const BlockKey& key, const std::shared_ptr<arrow::Schema>& schema) override;
   void NotePlan(const BlockKey::Hash& plan, const std::string& json) override;
@@ -45,6 +49,7 @@ class FolderStore final : public TokenStore, public std::enable_shared_from_this
 
  private:
   class BlockClaim;
+  class OpenStores;
 
   void RenewInChild();
   void NoteRunning(const BlockKey::Hash& plan);
@@ -61,6 +66,8 @@ class FolderStore final : public TokenStore, public std::enable_shared_from_this
   void Release(const BlockKey& key, bool is_taken);
   void MakeRoom(const std::string& kept);
   BlockWriter::Listener WriterListener();
+  void AddNotice(const std::string& text);
+  void TellNotices();
 
   const std::unique_ptr<StoreFolder> folder_;
   const std::string name_;
@@ -74,6 +81,7 @@ class FolderStore final : public TokenStore, public std::enable_shared_from_this
   std::mutex mutex_;  // guards what follows
   std::set<BlockKey::Hash> running_;
   std::deque<std::weak_ptr<StoredFile>> opened_;
+  std::vector<std::string> notices_;  // to be told
 
   // Of this process: a forked child leaves its parent's alone, and makes its own.
   uint64_t forks_ = 0;

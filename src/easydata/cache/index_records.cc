@@ -19,12 +19,12 @@ constexpr std::string_view kSuffix = ".tokens";
 constexpr size_t kNameDigits = 32;
 
 template <typename T>
-void Append(T value, std::string* out) {
+void AppendValue(T value, std::string* out) {
   out->append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
 void AppendText(std::string_view text, std::string* out) {
-  Append(static_cast<uint32_t>(text.size()), out);
+  AppendValue(static_cast<uint32_t>(text.size()), out);
   out->append(text);
 }
 
@@ -85,22 +85,22 @@ std::string_view IndexHeader() { return {kHeader.data(), 24}; }
 
 std::string EncodeRecord(const IndexRecord& record) {
   std::string payload;
-  Append(static_cast<uint8_t>(record.is_added ? 1 : 0), &payload);
+  AppendValue(static_cast<uint8_t>(record.is_added ? 1 : 0), &payload);
   AppendText(record.file.name, &payload);
-  Append(record.file.bytes, &payload);
-  Append(static_cast<uint32_t>(record.file.blocks.size()), &payload);
+  AppendValue(record.file.bytes, &payload);
+  AppendValue(static_cast<uint32_t>(record.file.blocks.size()), &payload);
   for (const TokenBlock& block : record.file.blocks) {
-    Append(block.key.plan, &payload);
-    Append(block.key.block, &payload);
-    Append(block.rows, &payload);
-    Append(block.tokens, &payload);
-    Append(block.offset, &payload);
-    Append(block.bytes, &payload);
+    AppendValue(block.key.plan, &payload);
+    AppendValue(block.key.block, &payload);
+    AppendValue(block.rows, &payload);
+    AppendValue(block.tokens, &payload);
+    AppendValue(block.offset, &payload);
+    AppendValue(block.bytes, &payload);
     AppendText(block.facts, &payload);
   }
   std::string out(kMagic);
-  Append(static_cast<uint32_t>(payload.size()), &out);
-  Append(Hash64(payload), &out);
+  AppendValue(static_cast<uint32_t>(payload.size()), &out);
+  AppendValue(Hash64(payload), &out);
   return out + payload;
 }
 
@@ -128,8 +128,8 @@ ParsedRecords ParseRecords(std::string_view bytes) {
 std::string NameOfBlocks(const std::vector<TokenBlock>& blocks) {
   std::string keys;
   for (const TokenBlock& block : blocks) {
-    Append(block.key.plan, &keys);
-    Append(block.key.block, &keys);
+    AppendValue(block.key.plan, &keys);
+    AppendValue(block.key.block, &keys);
   }
   return ToHex(Hash64(keys, 1)) + ToHex(Hash64(keys)) + std::string(kSuffix);
 }

@@ -205,8 +205,7 @@ Status LocalFolder::Look(StoreIndex* index) {
     return LookAtAll(index);
   }
   if (now->size == index_file_->size) return Status::OK();
-  ARROW_ASSIGN_OR_RAISE(const std::string added,
-                        files::ReadFileFrom(PathOf(kIndex), index_read_));
+  ARROW_ASSIGN_OR_RAISE(const std::string added, files::ReadFileFrom(PathOf(kIndex), index_read_));
   ParsedRecords parsed = ParseRecords(added);
   index_read_ += static_cast<int64_t>(parsed.used);
   index_file_ = now;

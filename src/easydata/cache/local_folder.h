@@ -70,7 +70,7 @@ class LocalFolder final : public StoreFolder {
   files::RangeLocks locks_;
   BlockClaims claims_;
 
-  std::mutex mutex_;                           // guards what follows
+  std::mutex mutex_;                            // guards what follows
   std::optional<files::FileStamp> index_file_;  // as it was when it was last read
   int64_t index_read_ = 0;                      // bytes of it that were
   std::chrono::steady_clock::time_point looked_at_all_;

@@ -66,14 +66,17 @@ Result<std::vector<StoreProblem>> VerifyStore(
 
 Result<int64_t> PruneStore(const std::string& folder, std::optional<int64_t> max_bytes,
                            std::optional<int64_t> older_than_seconds) {
+  if (!storage::SchemeOf(folder).empty()) {
+    return Status::NotImplemented("nothing is removed from a cache on an object store: ", folder,
+                                  " is left as it is; remove files there by the store's own means");
+  }
   ARROW_ASSIGN_OR_RAISE(const auto opened, LocalFolder::OpenThere(folder));
   StoreIndex index;
   ARROW_RETURN_NOT_OK(opened->Look(&index));
   return opened
-      ->MakeRoom(&index, {.max_bytes = max_bytes,
-                          .expiry_seconds = older_than_seconds,
-                          .running = {},
-                          .kept = ""})
+      ->MakeRoom(
+          &index,
+          {.max_bytes = max_bytes, .expiry_seconds = older_than_seconds, .running = {}, .kept = ""})
       .bytes;
 }
 

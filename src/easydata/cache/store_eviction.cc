@@ -12,11 +12,11 @@
 namespace easydata::cache {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kNanoseconds = 1'000'000'000;
 
 /// Since when files are not removed as expired, where locks cannot tell whether their plans run:
 /// their use is noted once a minute.
-constexpr int64_t kGrace = 120 * kSecond;
+constexpr int64_t kGrace = 120 * kNanoseconds;
 
 struct Candidate {
   std::shared_ptr<StoredFile> file;
@@ -72,9 +72,9 @@ RoomMade LocalFolder::MakeRoom(StoreIndex* index, const RoomLimits& limits) {
     return rank(a) < rank(b);
   });
 
-  const std::optional<int64_t> now =
-      limits.expiry_seconds.has_value() ? Now() : std::nullopt;
-  const int64_t age = std::max(limits.expiry_seconds.value_or(0) * kSecond, locked.ok() ? 0 : kGrace);
+  const std::optional<int64_t> now = limits.expiry_seconds.has_value() ? Now() : std::nullopt;
+  const int64_t age =
+      std::max(limits.expiry_seconds.value_or(0) * kNanoseconds, locked.ok() ? 0 : kGrace);
   for (const Candidate& one : candidates) {
     const bool is_expired = !one.is_running && now.has_value() && *now - one.used_ns >= age;
     const bool is_beyond = limits.max_bytes.has_value() && index->bytes() > *limits.max_bytes;

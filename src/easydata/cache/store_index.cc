@@ -8,8 +8,8 @@ namespace {
 
 bool SameBlocks(const IndexedFile& a, const IndexedFile& b) {
   const auto same = [](const TokenBlock& x, const TokenBlock& y) { return x.key == y.key; };
-  return a.bytes == b.bytes && std::equal(a.blocks.begin(), a.blocks.end(), b.blocks.begin(),
-                                          b.blocks.end(), same);
+  return a.bytes == b.bytes &&
+         std::equal(a.blocks.begin(), a.blocks.end(), b.blocks.begin(), b.blocks.end(), same);
 }
 
 }  // namespace

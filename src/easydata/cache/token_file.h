@@ -6,9 +6,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "easydata/base/named_value.h"
 #include "easydata/base/status.h"
 #include "easydata/outputs/output_file.h"
 #include "easydata/stream/block_store.h"
@@ -18,6 +20,8 @@ namespace easydata::cache {
 /// How the bytes of columns are stored. Ids of tokens are never compressed by `kNone`; a file says
 /// of each column how it was written, so that any file is read whatever is chosen now.
 enum class Compression { kNone, kGzip, kLz4, kZstd };
+
+std::span<const NamedValue<Compression>> NamesOf(Compression);
 
 /// What a file's footer says of a block: all that is needed to find, check and read it.
 struct TokenBlock {

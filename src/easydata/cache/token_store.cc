@@ -6,6 +6,16 @@
 #include "easydata/cache/open_folder.h"
 
 namespace easydata::cache {
+namespace {
+
+constexpr NamedValue<Compression> kCompressions[] = {{"none", Compression::kNone},
+                                                     {"gzip", Compression::kGzip},
+                                                     {"lz4", Compression::kLz4},
+                                                     {"zstd", Compression::kZstd}};
+
+}  // namespace
+
+std::span<const NamedValue<Compression>> NamesOf(Compression) { return kCompressions; }
 
 Result<std::shared_ptr<TokenStore>> TokenStore::Open(
     const std::string& folder, const TokenStoreOptions& options,
@@ -20,5 +30,7 @@ Result<std::shared_ptr<TokenStore>> TokenStore::Open(
   ARROW_RETURN_NOT_OK(store->Start());
   return store;
 }
+
+void FlushOpenStores() { FolderStore::FlushAll(); }
 
 }  // namespace easydata::cache

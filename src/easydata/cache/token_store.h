@@ -67,6 +67,9 @@ class TokenStore : public BlockStore {
   virtual TokenStoreStats stats() const = 0;
 };
 
+/// Flush() of all stores that this process has open: before it ends, which ends their threads.
+void FlushOpenStores();
+
 /// A plan that a store has blocks of.
 struct StoredPlan {
   BlockKey::Hash plan;

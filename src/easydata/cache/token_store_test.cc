@@ -3,19 +3,76 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
+#include "easydata/base/fault_point.h"
+#include "easydata/cache/folder_store.h"
+#include "easydata/cache/open_folder.h"
 #include "easydata/cache/store_for_tests.h"
+#include "easydata/exec/notice.h"
+#include "easydata/exec/stop_scope.h"
 
 namespace easydata::cache {
 namespace {
 
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-using TokenStoreTest = StoreTest;
+class TokenStoreTest : public StoreTest {
+ protected:
+#ifdef EASYDATA_FAULT_POINTS
+  ~TokenStoreTest() override { SetFaultPlan(""); }
+#endif
+
+  std::shared_ptr<FolderStore> OpenWith(const StoreTimes& times,
+                                        const TokenStoreOptions& options = {}) const {
+    auto folder = OpenStoreFolder(Folder().string(), nullptr).ValueOrDie();
+    auto store =
+        std::make_shared<FolderStore>(std::move(folder), Folder().string(), options, times);
+    EXPECT_TRUE(store->Start().ok());
+    return store;
+  }
+
+  /// A folder with blocks 0 to `count` - 1.
+  void Fill(int count) {
+    auto store = Open();
+    for (int i = 0; i < count; ++i) Make(store.get(), i);
+  }
+  /// One file a block, oldest first.
+  std::vector<fs::path> FillOneByOne(int count) {
+    std::vector<fs::path> files;
+    auto store = Open();
+    for (int i = 0; i < count; ++i) {
+      Make(store.get(), i);
+      EXPECT_TRUE(store->Flush().ok());
+      for (const fs::path& path : TokenFiles()) {
+        if (std::find(files.begin(), files.end(), path) == files.end()) files.push_back(path);
+      }
+    }
+    return files;
+  }
+  int NumKept(BlockStore* store, int count) {
+    int kept = 0;
+    for (int i = 0; i < count; ++i) kept += store->Facts(KeyOf(i)).has_value() ? 1 : 0;
+    return kept;
+  }
+  int64_t BytesOfFiles() const {
+    int64_t bytes = 0;
+    for (const fs::path& path : TokenFiles()) bytes += static_cast<int64_t>(fs::file_size(path));
+    return bytes;
+  }
+  static void UsedBefore(const fs::path& path, std::chrono::seconds age) {
+    fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+  }
+};
 
 TEST_F(TokenStoreTest, GivesWhatWasPut) {
   auto store = Open();
@@ -24,9 +81,8 @@ TEST_F(TokenStoreTest, GivesWhatWasPut) {
   ASSERT_TRUE(store->Flush().ok());
   for (int i = 0; i < 20; ++i) ExpectKept(store.get(), i);
   EXPECT_EQ(store->stats().written_blocks, 20);
+  EXPECT_EQ(store->stats().written_bytes, BytesOfFiles());
   EXPECT_EQ(store->stats().misses, 20);
-  store.reset();
-  EXPECT_THAT(TokenFiles(), SizeIs(1));
   store = Open();
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(store->Facts(KeyOf(i)), FactsOf(i));
@@ -36,6 +92,432 @@ TEST_F(TokenStoreTest, GivesWhatWasPut) {
   EXPECT_EQ(store->stats().hits, 20);
   EXPECT_EQ(store->stats().misses, 0);
   EXPECT_GT(store->stats().hit_bytes, 20 * 4);
+}
+
+TEST_F(TokenStoreTest, FilesAreCompleteAtTheirSizeAtRestAndAtTheEnd) {
+  TokenStoreOptions options;
+  options.file_bytes = 3000;
+  auto store = OpenWith({.idle = milliseconds(50)}, options);
+  for (int i = 0; i < 12; ++i) Make(store.get(), i);
+  for (int wait = 0; store->stats().written_blocks < 12 && wait < 400; ++wait) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_EQ(store->stats().written_blocks, 12);
+  const size_t files = TokenFiles().size();
+  EXPECT_GT(files, 2);
+  EXPECT_LT(files, 12);
+  Make(store.get(), 12);
+  store.reset();
+  EXPECT_THAT(TokenFiles(), SizeIs(files + 1));
+  EXPECT_THAT(FilesOf(".tmp"), IsEmpty());
+}
+
+TEST_F(TokenStoreTest, KeepsBlocksInMemoryAlone) {
+  EXPECT_TRUE(TokenStore::Open("", {}).status().IsInvalid());
+  TokenStoreOptions options;
+  options.memory_blocks = 3;
+  auto store = TokenStore::Open("", options).ValueOrDie();
+  for (int i = 0; i < 3; ++i) Make(store.get(), i);
+  ExpectKept(store.get(), 0);
+  Make(store.get(), 3);  // 1 was used longest ago
+  EXPECT_EQ(store->Facts(KeyOf(1)), std::nullopt);
+  for (const int i : {0, 2, 3}) ExpectKept(store.get(), i);
+  EXPECT_TRUE(store->Flush().ok());
+}
+
+TEST_F(TokenStoreTest, KeepsBlocksInMemoryBesideTheFolder) {
+  Fill(5);
+  TokenStoreOptions options;
+  options.memory_blocks = 2;
+  auto store = Open(options);
+  for (int i = 0; i < 5; ++i) ExpectKept(store.get(), i);
+  fs::remove_all(Folder());
+  for (const int i : {3, 4}) ExpectKept(store.get(), i);
+}
+
+TEST_F(TokenStoreTest, AnIndexIsMadeAnewWhateverHappensToIt) {
+  Fill(6);
+  const fs::path index = Folder() / ".easydata" / "index";
+  const std::string whole = Content(index);
+  ASSERT_GT(whole.size(), 200);
+  const auto expect_all = [&](const std::string& what) {
+    auto store = Open();
+    ASSERT_EQ(NumKept(store.get(), 6), 6) << what;
+    ExpectKept(store.get(), 3);
+    EXPECT_EQ(store->stats().damaged_blocks, 0) << what;
+  };
+  for (size_t at = 0; at < whole.size(); at += 7) {
+    std::string content = whole;
+    content[at] = static_cast<char>(content[at] ^ 0x41);
+    Overwrite(index, content);
+    expect_all("byte " + std::to_string(at));
+    EXPECT_EQ(Content(index), whole) << "it is as it was";
+    Overwrite(index, whole.substr(0, at));
+    expect_all("cut at " + std::to_string(at));
+  }
+  fs::remove(index);
+  expect_all("removed");
+  Overwrite(index, std::string(100'000, 'E'));
+  expect_all("of something else");
+}
+
+TEST_F(TokenStoreTest, OthersSeeWhatWasAdded) {
+  auto one = Open(), other = Open();
+  Make(one.get(), 1);
+  ASSERT_TRUE(one->Flush().ok());
+  ExpectKept(other.get(), 1);
+  Make(other.get(), 2);
+  ASSERT_TRUE(other->Flush().ok());
+  ExpectKept(one.get(), 2);
+  fs::remove(Folder() / ".easydata" / "index");
+  Make(one.get(), 3);
+  ASSERT_TRUE(one->Flush().ok());
+  for (int i = 1; i < 4; ++i) ExpectKept(other.get(), i);
+}
+
+TEST_F(TokenStoreTest, AFolderThatIsRemovedCostsHits) {
+  Fill(3);
+  auto store = Open();
+  fs::remove_all(Folder());
+  EXPECT_FALSE(IsKept(store.get(), 0));
+  Make(store.get(), 1);
+  ASSERT_TRUE(store->Flush().ok());
+  if (store->stats().dropped_blocks > 0) {
+    Make(store.get(), 1);
+    ASSERT_TRUE(store->Flush().ok());
+  }
+  ExpectKept(store.get(), 1);
+  EXPECT_EQ(store->stats().damaged_blocks, 0);
+  ExpectKept(Open().get(), 1);
+}
+
+TEST_F(TokenStoreTest, AFileThatIsOpenSurvivesItsRemoval) {
+  Fill(3);
+  auto store = Open();
+  ExpectKept(store.get(), 0);
+  for (const fs::path& path : TokenFiles()) fs::remove(path);
+  ExpectKept(store.get(), 1);
+}
+
+TEST_F(TokenStoreTest, DamagedFilesAreSetAsideAndTheirBlocksMadeAgain) {
+  for (const bool is_open : {false, true}) {
+    for (const bool is_cut : {false, true}) {
+      fs::remove_all(Folder());
+      Fill(4);
+      auto store = Open();
+      if (is_open) ExpectKept(store.get(), 3);
+      const fs::path path = TokenFiles().at(0);
+      const std::string whole = Content(path);
+      if (is_cut) {
+        fs::resize_file(path, whole.size() / 2);
+      } else {
+        // In place, as a disk does it: ids of the first block.
+        std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(160) << "XXXX";
+      }
+      EXPECT_FALSE(IsKept(store.get(), 0)) << is_open << is_cut;
+      EXPECT_EQ(store->stats().damaged_blocks, 1) << is_open << is_cut;
+      EXPECT_THAT(TokenFiles(), IsEmpty());
+      EXPECT_THAT(FilesOf(".damaged"), SizeIs(1));
+      for (int i = 0; i < 4; ++i) Make(store.get(), i);
+      ASSERT_TRUE(store->Flush().ok());
+      EXPECT_EQ(Content(path), whole) << "the same blocks have the same name";
+      for (int i = 0; i < 4; ++i) ExpectKept(store.get(), i);
+      auto again = Open();
+      for (int i = 0; i < 4; ++i) ExpectKept(again.get(), i);
+    }
+  }
+}
+
+TEST_F(TokenStoreTest, AnotherStoreReadsTheFileThatTookADamagedOnesPlace) {
+  Fill(2);
+  auto one = Open(), other = Open();
+  ExpectKept(other.get(), 0);
+  fs::resize_file(TokenFiles().at(0), 10);
+  EXPECT_FALSE(IsKept(one.get(), 0));
+  for (int i = 0; i < 2; ++i) Make(one.get(), i);
+  ASSERT_TRUE(one->Flush().ok());
+  ExpectKept(other.get(), 1);
+  EXPECT_THAT(TokenFiles(), SizeIs(1));
+}
+
+TEST_F(TokenStoreTest, FilesUsedLongestAgoGoFirst) {
+  const std::vector<fs::path> files = FillOneByOne(5);
+  ASSERT_THAT(files, SizeIs(5));
+  for (int i = 0; i < 5; ++i) UsedBefore(files[i], std::chrono::hours(10 - i));
+  {
+    auto store = Open();
+    ExpectKept(store.get(), 0);  // touched
+  }
+  const auto size = static_cast<int64_t>(fs::file_size(files[0]));
+  EXPECT_EQ(PruneStore(Folder().string(), 3 * size, std::nullopt).ValueOrDie(), 2 * size);
+  auto store = Open();
+  for (const int i : {0, 3, 4}) ExpectKept(store.get(), i);
+  EXPECT_EQ(NumKept(store.get(), 5), 3);
+}
+
+TEST_F(TokenStoreTest, TheLimitIsKeptWithinOneFile) {
+  TokenStoreOptions options;
+  options.max_bytes = 12'000;
+  options.file_bytes = 2000;
+  auto store = Open(options);
+  int64_t most = 0;
+  for (int i = 0; i < 60; ++i) {
+    Make(store.get(), i);
+    ASSERT_TRUE(i % 3 != 0 || store->Flush().ok());
+    most = std::max(most, BytesOfFiles());
+  }
+  ASSERT_TRUE(store->Flush().ok());
+  EXPECT_GT(most, 6000);
+  EXPECT_LE(most, 12'000 + 5000) << "one file is written before others go";
+  EXPECT_LE(BytesOfFiles(), 12'000);
+  EXPECT_GT(store->stats().evicted_files, 5);
+  EXPECT_GT(NumKept(store.get(), 60), 3);
+  auto other = Open(options);
+  EXPECT_EQ(NumKept(other.get(), 60), NumKept(store.get(), 60));
+}
+
+TEST_F(TokenStoreTest, FilesExpireByTheirLastUse) {
+  const std::vector<fs::path> files = FillOneByOne(4);
+  UsedBefore(files[0], std::chrono::hours(30));
+  UsedBefore(files[1], std::chrono::hours(20));
+  // As a machine does whose clock is an hour ahead.
+  UsedBefore(files[2], -std::chrono::hours(1));
+  TokenStoreOptions options;
+  options.expiry_seconds = 25 * 3600;
+  auto store = Open(options);
+  EXPECT_EQ(store->stats().evicted_files, 1);
+  EXPECT_EQ(store->Facts(KeyOf(0)), std::nullopt);
+  for (int i = 1; i < 4; ++i) ExpectKept(store.get(), i);
+  // What a plan uses that runs here or in another process stays, however old.
+  for (int i = 1; i < 4; ++i) UsedBefore(files[i], std::chrono::hours(100));
+  options.expiry_seconds = 0;
+  EXPECT_EQ(Open(options)->stats().evicted_files, 0);
+  EXPECT_EQ(NumKept(store.get(), 4), 3);
+  store.reset();
+  UsedBefore(files[1], std::chrono::hours(1));
+  EXPECT_EQ(Open(options)->stats().evicted_files, 3);
+  EXPECT_THAT(TokenFiles(), IsEmpty());
+}
+
+TEST_F(TokenStoreTest, OnlyWhatTheIndexNamesIsRemoved) {
+  Fill(2);
+  const fs::path own = TokenFiles().at(0);
+  const std::vector<fs::path> others = {Folder() / "notes.txt", Folder() / "other.tokens",
+                                        Folder() / (std::string(32, 'a') + ".tokens"),
+                                        Folder() / ".easydata" / "mine"};
+  for (const fs::path& path : others) Overwrite(path, "not a store's");
+  EXPECT_GT(PruneStore(Folder().string(), 0, 0).ValueOrDie(), 0);
+  EXPECT_FALSE(fs::exists(own));
+  for (const fs::path& path : others) EXPECT_EQ(Content(path), "not a store's") << path;
+}
+
+TEST_F(TokenStoreTest, BlocksBeyondTheQueueAreDroppedAndMadeAgain) {
+  TokenStoreOptions options;
+  options.queue_bytes = 100;
+  auto store = Open(options);
+  Make(store.get(), 0);
+  EXPECT_EQ(store->stats().dropped_blocks, 1);
+  Make(store.get(), 0);  // its claim has ended
+  EXPECT_EQ(store->Facts(KeyOf(0)), std::nullopt);
+}
+
+#ifdef EASYDATA_FAULT_POINTS
+std::vector<std::string>* told = nullptr;
+
+TEST_F(TokenStoreTest, AFullDiskCostsTheCacheAlone) {
+  std::vector<std::string> notices;
+  told = &notices;
+  exec::ListenToNotices([](const std::string& text) noexcept { told->push_back(text); });
+  Fill(3);
+  auto store = OpenWith({.pause = milliseconds(150)});
+  ASSERT_TRUE(SetFaultPlan("fail:write@2+=" + std::to_string(ENOSPC)));
+  for (int i = 3; i < 9; ++i) Make(store.get(), i);
+  ASSERT_TRUE(store->Flush().ok());
+  Make(store.get(), 9);  // nothing is written now
+  EXPECT_EQ(store->stats().dropped_blocks, 7);
+  for (int i = 0; i < 3; ++i) ExpectKept(store.get(), i);
+  Make(store.get(), 4);
+  EXPECT_THAT(FilesOf(".tmp"), IsEmpty());
+  ASSERT_TRUE(SetFaultPlan(""));
+  std::this_thread::sleep_for(milliseconds(200));
+  for (int i = 3; i < 9; ++i) Make(store.get(), i);
+  ASSERT_TRUE(store->Flush().ok());
+  for (int i = 3; i < 9; ++i) ExpectKept(store.get(), i);
+  exec::ListenToNotices(nullptr);
+  ASSERT_THAT(notices, SizeIs(1));
+  EXPECT_THAT(notices[0], HasSubstr("No space left on device"));
+}
+
+TEST_F(TokenStoreTest, WhatCannotBeWrittenIsRead) {
+  Fill(3);
+  fs::remove_all(Folder() / ".easydata" / "index");
+  ASSERT_TRUE(SetFaultPlan("fail:write@1+=" + std::to_string(EROFS)));
+  auto store = OpenWith({.pause = milliseconds(1)});
+  for (int i = 0; i < 3; ++i) ExpectKept(store.get(), i);
+  Make(store.get(), 3);
+  ASSERT_TRUE(store->Flush().ok());
+  ASSERT_TRUE(SetFaultPlan(""));
+  std::this_thread::sleep_for(milliseconds(5));
+  Make(store.get(), 3);  // not tried again
+  EXPECT_EQ(store->stats().dropped_blocks, 2);
+}
+
+TEST_F(TokenStoreTest, WhatCannotBeReadIsMadeAgain) {
+  Fill(3);
+  auto store = Open();
+  ExpectKept(store.get(), 0);
+  ASSERT_TRUE(SetFaultPlan("fail:read@1+=" + std::to_string(EIO)));
+  EXPECT_FALSE(IsKept(store.get(), 1));
+  EXPECT_EQ(store->stats().damaged_blocks, 1);
+  EXPECT_THAT(TokenFiles(), SizeIs(1)) << "the disk's failure says nothing of the file";
+}
+#endif
+
+TEST_F(TokenStoreTest, WhoWantsABlockGetsItSoonAfterItWasPut) {
+  auto one = Open(), other = Open();
+  auto found = Find(one.get(), 1);
+  ASSERT_NE(found.claim, nullptr);
+  std::thread maker([&] {
+    std::this_thread::sleep_for(milliseconds(100));
+    found.claim->Put(BlockOf(1));
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  ExpectKept(other.get(), 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(1500)) << "before it is at rest";
+  EXPECT_EQ(other->stats().waited, 1);
+  maker.join();
+  // A claim that was given back.
+  found = Find(one.get(), 2);
+  std::thread leaver([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    found.claim.reset();
+  });
+  EXPECT_FALSE(IsKept(other.get(), 2));
+  leaver.join();
+}
+
+TEST_F(TokenStoreTest, WaitingEndsWhenTheOtherIsTooSlowOrItIsStopped) {
+  auto one = OpenWith({}), other = OpenWith({.patience = milliseconds(200)});
+  const auto held = Find(one.get(), 1), second = Find(one.get(), 2);
+  auto begin = std::chrono::steady_clock::now();
+  Make(other.get(), 1);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(200));
+  begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(IsKept(other.get(), 2));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(190)) << "it learns";
+  ASSERT_TRUE(other->Flush().ok());
+  ExpectKept(one.get(), 1);
+
+  std::atomic<bool> stop = false;
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    stop = true;
+  });
+  const exec::StopScope scope(&stop);
+  begin = std::chrono::steady_clock::now();
+  auto third = OpenWith({});
+  EXPECT_TRUE(third->Find(KeyOf(2), Schema()).status().IsCancelled());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(2000));
+  stopper.join();
+}
+
+TEST_F(TokenStoreTest, ThreadsOfAProcessMakeEachBlockOnce) {
+  auto store = Open();
+  std::atomic<int> made = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 40; ++i) {
+        auto found = store->Find(KeyOf(i), Schema()).ValueOrDie();
+        if (found.claim == nullptr) continue;
+        ++made;
+        std::this_thread::sleep_for(milliseconds(1));
+        found.claim->Put(BlockOf(i));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(made, 40);
+  for (int i = 0; i < 40; ++i) ExpectKept(store.get(), i);
+}
+
+TEST_F(TokenStoreTest, LeftOversOfTheDeadGoThoseOfTheLivingStay) {
+  auto store = Open();
+  Make(store.get(), 1);
+  for (int wait = 0; FilesOf(".tmp").empty() && wait < 400; ++wait) {
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  const std::vector<fs::path> living = FilesOf(".tmp");
+  ASSERT_THAT(living, SizeIs(1));
+  Overwrite(Folder() / ".easydata" / "0123456789abcdef.tmp", "half a file");
+  auto other = Open();
+  EXPECT_EQ(FilesOf(".tmp"), living);
+}
+
+TEST_F(TokenStoreTest, AThousandStoresLeaveNothing) {
+  const auto count = [](const char* what) {
+    return std::distance(fs::directory_iterator(std::string("/proc/self/") + what), {});
+  };
+  Fill(1);
+  const auto threads = count("task"), handles = count("fd");
+  for (int i = 0; i < 1000; ++i) {
+    auto store = Open();
+    if (i % 20 == 0) Make(store.get(), i + 1);
+    ExpectKept(store.get(), 0);
+  }
+  EXPECT_EQ(count("task"), threads);
+  EXPECT_EQ(count("fd"), handles);
+}
+
+TEST_F(TokenStoreTest, OpenStoresAreFlushedAtTheEndOfAProcess) {
+  auto store = Open();
+  Make(store.get(), 1);
+  FlushOpenStores();
+  EXPECT_THAT(TokenFiles(), SizeIs(1));
+  EXPECT_EQ(store->stats().written_blocks, 1);
+}
+
+TEST_F(TokenStoreTest, SaysWhatIsInAFolder) {
+  EXPECT_TRUE(ListStore(Folder().string(), nullptr).status().IsInvalid());
+  {
+    auto store = Open();
+    for (int i = 0; i < 3; ++i) Make(store.get(), i, 200, 1);
+    for (int i = 0; i < 2; ++i) Make(store.get(), i, 100, 2);
+    store->NotePlan(KeyOf(0, 1).plan, "{\"a\": 1}");
+    store->NotePlan(KeyOf(0, 1).plan, "{\"a\": 2}");
+  }
+  const auto plans = ListStore(Folder().string(), nullptr).ValueOrDie();
+  ASSERT_THAT(plans, SizeIs(2));
+  for (const StoredPlan& plan : plans) {
+    const bool is_one = plan.plan == KeyOf(0, 1).plan;
+    EXPECT_EQ(plan.json, is_one ? "{\"a\": 1}" : "");
+    EXPECT_EQ(plan.blocks, is_one ? 3 : 2);
+    EXPECT_EQ(plan.rows, is_one ? 60 : 20);
+    EXPECT_EQ(plan.tokens, is_one ? 600 : 200);
+    EXPECT_GT(plan.bytes, plan.tokens * 2);
+    EXPECT_LT(plan.used_seconds_ago, 100);
+  }
+  const auto never = [] { return false; };
+  EXPECT_THAT(VerifyStore(Folder().string(), nullptr, never).ValueOrDie(), IsEmpty());
+  std::fstream(TokenFiles().at(0), std::ios::in | std::ios::out | std::ios::binary).seekp(160)
+      << "XXXX";
+  const auto problems = VerifyStore(Folder().string(), nullptr, never).ValueOrDie();
+  ASSERT_THAT(problems, SizeIs(1));
+  EXPECT_EQ(problems[0].file, TokenFiles().at(0).filename());
+  EXPECT_TRUE(VerifyStore(Folder().string(), nullptr, [] { return true; }).status().IsCancelled());
+}
+
+TEST_F(TokenStoreTest, AFolderOfALaterVersionIsLeftAlone) {
+  Fill(1);
+  Overwrite(Folder() / "token_store.json", "{\"version\": 2}");
+  const Status status = TokenStore::Open(Folder().string(), {}).status();
+  EXPECT_TRUE(status.IsInvalid());
+  EXPECT_THAT(status.message(), HasSubstr("later EasyData"));
+}
+
+TEST_F(TokenStoreTest, WhatIsNoFolderIsAnError) {
+  Overwrite(root_ / "store", "a file");
+  EXPECT_FALSE(TokenStore::Open(Folder().string(), {}).ok());
 }
 
 }  // namespace

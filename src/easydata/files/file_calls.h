@@ -46,6 +46,7 @@ struct FileStamp {
   int64_t size = 0;
   int64_t changed_ns = 0;  // since 1970
 
+  bool operator==(const FileStamp&) const = default;
   bool is_same_file(const FileStamp& other) const {
     return device == other.device && number == other.number;
   }

@@ -9,10 +9,10 @@
 
 namespace easydata::files {
 
-/// Locks of single bytes of a file (F_OFD_SETLK), by which processes agree: each byte, whether it is
-/// there or not, stands for something. They end with this object or its process, however that ends;
-/// a forked child has none of its parent's. Two objects of one process keep each other out, too.
-/// Thread-safe.
+/// Locks of single bytes of a file (F_OFD_SETLK), by which processes agree: each byte, whether it
+/// is there or not, stands for something. They end with this object or its process, however that
+/// ends; a forked child has none of its parent's. Two objects of one process keep each other out,
+/// too. Thread-safe.
 class RangeLocks {
  public:
   /// Opens nothing yet; the file is made with the first lock.

@@ -31,9 +31,16 @@ int64_t SliceRows(const arrow::RecordBatch& batch) {
 struct Slice {
   BatchPtr rows;
   PieceId piece;
+  int64_t next_piece;
   int64_t next_at;
   int64_t next_skip;
 };
+
+/// The piece that begins at row `row` of record batch `batch`. A stream is one block.
+PieceId PieceAt(const ArrowFile& file, int64_t batch, int64_t row) {
+  if (!file.is_stream()) return {batch, row};
+  return {0, (batch << 32) + row};
+}
 
 class ArrowReader : public ShardReader {
  public:
@@ -88,12 +95,14 @@ class ArrowReader : public ShardReader {
             into = 0;
           }
           Slice slice;
-          slice.piece = {file->next() - 1, into};
+          slice.piece = PieceAt(*file, file->next() - 1, into);
           slice.rows = batch->Slice(into, SliceRows(*batch));
           into += slice.rows->num_rows();
           const bool whole = into == batch->num_rows();
           slice.next_at = whole ? file->next() : file->next() - 1;
           slice.next_skip = whole ? 0 : into;
+          const PieceId next = PieceAt(*file, slice.next_at, slice.next_skip);
+          slice.next_piece = next.block == slice.piece.block ? next.piece : kNoMorePieces;
           if (whole) {
             batch = nullptr;
             into = 0;
@@ -110,7 +119,7 @@ class ArrowReader : public ShardReader {
     task.next_at = slice->next_at;
     task.next_skip = slice->next_skip;
     if (skip_ == 0) task.piece = slice->piece;
-    task.next_piece = slice->next_skip == 0 ? kNoMorePieces : slice->next_skip;
+    task.next_piece = slice->next_piece;
     task.decode = [batch = std::move(slice->rows), schema = schema_, on_error = on_error_,
                    skip = std::exchange(skip_, 0)]() {
       return BlockInColumns(batch, schema, skip, on_error);

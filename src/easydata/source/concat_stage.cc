@@ -43,20 +43,18 @@ class ConcatStage : public FailingStage {
 
   Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
                                  const BlockKeeping& keeping) override {
-    if (!ops_.empty() || parts_->empty()) return std::string("it has no rows to keep");
-    if (keeping.counted != nullptr) {
-      for (size_t part = 0; part < parts_->size(); ++part) {
-        ARROW_ASSIGN_OR_RAISE(auto stage, (*parts_)[part].plan.make(context_));
-        ARROW_ASSIGN_OR_RAISE(std::string problem, stage->KeepBlocks(ops, keeping.OfPart(part)));
-        if (!problem.empty()) return problem;
-      }
-      return std::string();
+    if (parts_->empty()) return std::string("it has no files");
+    // Of the first part it is tried now, of all where they are counted.
+    const size_t tried = keeping.counted != nullptr ? parts_->size() : 1;
+    for (size_t part = 0; part < tried; ++part) {
+      ARROW_ASSIGN_OR_RAISE(auto stage, (*parts_)[part].plan.make(context_));
+      ARROW_RETURN_NOT_OK(ApplyTo(&stage, ops_));
+      ARROW_ASSIGN_OR_RAISE(std::string problem, stage->KeepBlocks(ops, keeping.OfPart(part)));
+      if (!problem.empty()) return problem;
     }
-    ARROW_ASSIGN_OR_RAISE(std::string problem, stage_->KeepBlocks(ops, keeping.OfPart(0)));
-    if (!problem.empty()) return problem;
     keeping_ = keeping;
+    ops_before_kept_ = std::exchange(ops_, {});
     kept_ops_ = ops;
-    is_kept_ = true;
     for (const auto& op : ops) {
       ARROW_ASSIGN_OR_RAISE(schema_, op->OutputSchema(schema_));
     }
@@ -138,7 +136,9 @@ class ConcatStage : public FailingStage {
   /// Rows that come of a part, where that is known.
   Result<std::optional<int64_t>> RowsOf(const ConcatPart& part) {
     if (cancelled_) return Status::Cancelled("the stream was closed");
-    if (!AllKeepRows(ops_) || !AllKeepRows(kept_ops_)) return std::nullopt;
+    if (!AllKeepRows(ops_) || !AllKeepRows(kept_ops_) || !AllKeepRows(ops_before_kept_)) {
+      return std::nullopt;
+    }
     ARROW_ASSIGN_OR_RAISE(auto stage, part.plan.make(context_));
     return stage->NumRows();
   }
@@ -159,9 +159,16 @@ class ConcatStage : public FailingStage {
     stage_ = std::move(stage);
     part_ = part;
     fused_ = false;
-    is_kept_ = false;
     renamed_.clear();
     if (cancelled_ && stage_ != nullptr) stage_->Cancel();
+    return Status::OK();
+  }
+
+  Status ApplyTo(std::unique_ptr<Stage>* stage,
+                 const std::vector<std::shared_ptr<const BatchOp>>& ops) const {
+    for (const auto& op : ops) {
+      ARROW_ASSIGN_OR_RAISE(*stage, MakeMapStage(std::move(*stage), op, context_));
+    }
     return Status::OK();
   }
 
@@ -173,16 +180,13 @@ class ConcatStage : public FailingStage {
       std::lock_guard<std::mutex> lock(mutex_);
       stage = std::move(stage_);
     }
-    if (keeping_.has_value() && !is_kept_) {
+    if (keeping_.has_value()) {
+      ARROW_RETURN_NOT_OK(ApplyTo(&stage, ops_before_kept_));
       ARROW_ASSIGN_OR_RAISE(const std::string problem,
                             stage->KeepBlocks(kept_ops_, keeping_->OfPart(part_)));
-      for (size_t i = 0; !problem.empty() && i < kept_ops_.size(); ++i) {
-        ARROW_ASSIGN_OR_RAISE(stage, MakeMapStage(std::move(stage), kept_ops_[i], context_));
-      }
+      if (!problem.empty()) ARROW_RETURN_NOT_OK(ApplyTo(&stage, kept_ops_));
     }
-    for (const auto& op : ops_) {
-      ARROW_ASSIGN_OR_RAISE(stage, MakeMapStage(std::move(stage), op, context_));
-    }
+    ARROW_RETURN_NOT_OK(ApplyTo(&stage, ops_));
     std::lock_guard<std::mutex> lock(mutex_);
     stage_ = std::move(stage);
     if (cancelled_) stage_->Cancel();
@@ -215,8 +219,8 @@ class ConcatStage : public FailingStage {
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<std::shared_ptr<const BatchOp>> ops_;
   std::optional<BlockKeeping> keeping_;  // of what kept_ops_ make
+  std::vector<std::shared_ptr<const BatchOp>> ops_before_kept_;
   std::vector<std::shared_ptr<const BatchOp>> kept_ops_;
-  bool is_kept_ = false;  // by stage_
   size_t part_ = 0;
   bool fused_ = false;
   std::map<std::string, std::shared_ptr<const ShardRef>> renamed_;

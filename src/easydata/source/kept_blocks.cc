@@ -77,11 +77,15 @@ struct KeptBlockReader {
         ARROW_ASSIGN_OR_RAISE(auto task, reader->Next());
         if (!task.has_value()) break;
         PieceTask next{part, std::nullopt, std::move(*task)};
-        if (next.task.piece.has_value()) next.key = pieces.KeyOf(*next.task.piece);
+        if (next.task.piece.has_value()) {
+          next.key = pieces.KeyOf(*next.task.piece);
+          const int64_t found = next.task.piece->piece;
+          if (found != expected.piece) pieces.NoteGap(expected, found);
+        }
         expected.piece = next.task.next_piece;
         ARROW_ASSIGN_OR_RAISE(parts.emplace_back(), Made(std::move(next), &row));
       }
-      if (expected.piece != kNoMorePieces) pieces.NoteEnd(expected);
+      if (expected.piece != kNoMorePieces) pieces.NoteGap(expected);
     }
     if (row != blocks.row_starts[block + 1]) {
       return Status::IOError(ref->shard, ": block ", block, " has other rows than were counted");

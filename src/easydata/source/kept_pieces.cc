@@ -93,7 +93,7 @@ void ReadNotes(const nlohmann::json& notes, const std::shared_ptr<const ShardRef
 
 std::string PieceFacts::ToText() const {
   const Numbers numbers = {num_rows,   num_lines,      next_at,   next_skip,
-                           next_piece, is_end ? 1 : 0, first_line};
+                           next_piece, is_gap ? 1 : 0, first_line};
   std::string text(sizeof(numbers), '\0');
   std::memcpy(text.data(), numbers.data(), sizeof(numbers));
   return text;
@@ -128,7 +128,7 @@ KeptBlock ToKept(const MadePiece& made) {
 std::optional<MadePiece> FromKept(KeptBlock kept, const std::shared_ptr<const ShardRef>& shard,
                                   bool with_row_bytes) {
   const auto facts = PieceFacts::FromText(kept.facts);
-  if (!facts.has_value() || facts->is_end || kept.rows == nullptr) return std::nullopt;
+  if (!facts.has_value() || facts->is_gap || kept.rows == nullptr) return std::nullopt;
   MadePiece made;
   made.facts = *facts;
   made.batch.rows = std::move(kept.rows);
@@ -176,22 +176,22 @@ std::optional<std::vector<std::pair<PieceId, PieceFacts>>> KeptPieces::OfBlock(
     if (!text.has_value()) return std::nullopt;
     const auto facts = PieceFacts::FromText(*text);
     if (!facts.has_value()) return std::nullopt;
-    if (facts->is_end) return pieces;
-    pieces.emplace_back(piece, *facts);
+    if (!facts->is_gap) pieces.emplace_back(piece, *facts);
     if (facts->next_piece == kNoMorePieces) return pieces;
     if (facts->next_piece <= piece.piece) return std::nullopt;
     piece.piece = facts->next_piece;
   }
 }
 
-void KeptPieces::NoteEnd(const PieceId& piece) const {
+void KeptPieces::NoteGap(const PieceId& piece, int64_t next_piece) const {
   const BlockKey key = KeyOf(piece);
   if (keeping_.store->Facts(key).has_value()) return;
   const auto nothing = arrow::schema(arrow::FieldVector{});
   auto found = keeping_.store->Find(key, nothing);
   if (!found.ok() || found->claim == nullptr) return;
   PieceFacts facts;
-  facts.is_end = true;
+  facts.is_gap = true;
+  facts.next_piece = next_piece;
   found->claim->Put(
       {arrow::RecordBatch::Make(nothing, 0, arrow::ArrayVector{}), facts.ToText(), ""});
 }

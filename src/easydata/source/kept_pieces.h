@@ -20,8 +20,8 @@ struct PieceFacts {
   int64_t next_at = 0;  // as BlockTask says it
   int64_t next_skip = 0;
   int64_t next_piece = kNoMorePieces;
-  /// There is no such piece: the block ended before it.
-  bool is_end = false;
+  /// There is no such piece: the block ended before it, or goes on with `next_piece`.
+  bool is_gap = false;
   int64_t first_line = 0;  // of the piece, where a part begins with it: a CSV file has a header
 
   std::string ToText() const;
@@ -61,8 +61,8 @@ class KeptPieces {
   /// All pieces of a block of the shard; nothing where one of them is not kept.
   std::optional<std::vector<std::pair<PieceId, PieceFacts>>> OfBlock(int64_t block) const;
 
-  /// Keeps that there is no such piece of the shard.
-  void NoteEnd(const PieceId& piece) const;
+  /// Keeps that there is no such piece of the shard: its block goes on with `next_piece`, or ends.
+  void NoteGap(const PieceId& piece, int64_t next_piece = kNoMorePieces) const;
 
  private:
   const std::shared_ptr<const Source> source_;

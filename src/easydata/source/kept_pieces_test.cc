@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <parquet/arrow/writer.h>
 
+#include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <string>
@@ -52,6 +54,29 @@ class AddLength : public BatchOp {
   bool keeps_rows() const override { return true; }
 
   mutable std::atomic<int> calls = 0;
+};
+
+/// Writes the text in capitals.
+class UpperCase : public BatchOp {
+ public:
+  Result<std::shared_ptr<arrow::Schema>> OutputSchema(
+      const std::shared_ptr<arrow::Schema>& input) const override {
+    return input;
+  }
+  Result<Batch> Apply(Batch batch) const override {
+    arrow::StringBuilder builder;
+    const auto& texts = static_cast<const arrow::StringArray&>(*batch.rows->column(0));
+    for (int64_t i = 0; i < batch.num_rows(); ++i) {
+      std::string text = texts.GetString(i);
+      std::replace(text.begin(), text.end(), 'x', 'X');
+      ARROW_RETURN_NOT_OK(builder.Append(text));
+    }
+    ARROW_ASSIGN_OR_RAISE(auto column, builder.Finish());
+    ARROW_ASSIGN_OR_RAISE(batch.rows,
+                          batch.rows->SetColumn(0, batch.rows->schema()->field(0), column));
+    return batch;
+  }
+  bool keeps_rows() const override { return true; }
 };
 
 /// Leaves out every third row, counted, and gives every fifth one twice.
@@ -131,9 +156,13 @@ std::string WriteParquet(const TestFolder& folder, const std::string& name, int 
   return folder.Path(name);
 }
 
-std::string WriteArrow(const TestFolder& folder, const std::string& name, int rows, int batch) {
+std::string WriteArrow(const TestFolder& folder, const std::string& name, int rows, int batch,
+                       bool stream = false) {
   auto out = arrow::io::FileOutputStream::Open(folder.Path(name)).ValueOrDie();
-  auto writer = arrow::ipc::MakeFileWriter(out, Texts(0, 0, 1)->schema()).ValueOrDie();
+  const auto schema = Texts(0, 0, 1)->schema();
+  auto writer =
+      (stream ? arrow::ipc::MakeStreamWriter(out, schema) : arrow::ipc::MakeFileWriter(out, schema))
+          .ValueOrDie();
   for (int i = 0; i < rows; i += batch) {
     EXPECT_TRUE(writer->WriteRecordBatch(*Texts(i, std::min(batch, rows - i), 1)).ok());
     EXPECT_TRUE(writer->WriteRecordBatch(*Texts(i, 0, 1)).ok());
@@ -171,6 +200,8 @@ std::map<std::string, Made> Sources(const TestFolder& folder) {
       MakeParquetSource(Listed({WriteParquet(folder, "b.parquet", 3000, 2600, 20)})).ValueOrDie();
   out["record batches"] =
       MakeArrowSource(Listed({WriteArrow(folder, "a.arrow", 9000, 4100)})).ValueOrDie();
+  out["a stream of record batches"] =
+      MakeArrowSource(Listed({WriteArrow(folder, "b.arrow", 9000, 4100, true)})).ValueOrDie();
   return out;
 }
 
@@ -330,10 +361,48 @@ TEST_P(KeptPiecesTest, ReadsNoFileOfWhatIsThere) {
   EXPECT_EQ(stage->stats().bytes_read, 0);
 }
 
+TEST(KeptConcatTest, EachPartIsKeptByItself) {
+  const TestFolder folder;
+  const auto sources = Sources(folder);
+  const auto store = std::make_shared<MapBlockStore>();
+  const auto contract = [&](bool is_kept) {
+    StageContract out;
+    std::vector<ConcatPart> parts;
+    SourceStageOptions options;
+    options.columns = {{{"text", ColumnKind::kText}}};
+    // Twice the same file: what is made of it in each part is told apart.
+    for (const char* name : {"lines of JSON", "row groups", "lines of JSON"}) {
+      parts.push_back({SourcePlan(sources.at(name), options).ValueOrDie(), {}});
+    }
+    parts[2].plan = MapPlan(parts[2].plan, std::make_shared<const UpperCase>());
+    out.make = [make = ConcatPlan(std::move(parts)).make, store,
+                is_kept](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+      ARROW_ASSIGN_OR_RAISE(auto stage, make(context));
+      ARROW_ASSIGN_OR_RAISE(stage,
+                            MakeMapStage(std::move(stage), std::make_shared<AddLength>(), context));
+      if (!is_kept) return stage;
+      BlockKeeping keeping;
+      keeping.store = store;
+      ARROW_ASSIGN_OR_RAISE(const std::string problem, stage->KeepBlocks({}, keeping));
+      EXPECT_EQ(problem, "");
+      return stage;
+    };
+    return out;
+  };
+  const auto expected = AllRows(contract(false));
+  EXPECT_TRUE(AllRows(contract(true)) == expected);
+  const int puts = store->puts;
+  EXPECT_TRUE(AllRows(contract(true)) == expected);
+  EXPECT_EQ(store->puts, puts);
+  StageContract kept = contract(true);
+  kept.max_restores = 12;
+  CheckStageContract(kept);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, KeptPiecesTest,
                          testing::Values("lines of JSON", "compressed lines", "a document of JSON",
                                          "text", "CSV", "row groups", "slices of row groups",
-                                         "record batches"),
+                                         "record batches", "a stream of record batches"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, ' ');

@@ -92,7 +92,11 @@ std::optional<PieceTask> PieceFeed::TaskOf(BlockTask task, std::optional<ShardPo
     return PieceTask{part_, start, std::move(task)};
   }
   const PieceId piece = *task.piece;
+  if (piece.block >= end_block_) return PieceTask{part_, start, std::move(task)};
   NoteEndsBefore(piece.block);
+  if (expected_.has_value() && expected_->piece != piece.piece) {
+    kept_->NoteGap(*expected_, piece.piece);
+  }
   if (piece.piece == 0 && QueueKept(piece.block, &start)) {
     DropReader();
     return std::nullopt;
@@ -107,7 +111,7 @@ std::optional<PieceTask> PieceFeed::TaskOf(BlockTask task, std::optional<ShardPo
 void PieceFeed::NoteEndsBefore(int64_t block) {
   if (!expected_.has_value()) return;
   for (; expected_->block < block; expected_ = PieceId{expected_->block + 1, 0}) {
-    kept_->NoteEnd(*expected_);
+    kept_->NoteGap(*expected_);
   }
 }
 

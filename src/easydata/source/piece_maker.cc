@@ -118,7 +118,7 @@ void PieceMaker::Put(const PieceTask& piece, const PieceRows& made,
   kept.facts = {made.block.num_rows,   made.block.num_lines,
                 piece.task.next_at,    piece.task.next_skip,
                 piece.task.next_piece,
-                /*is_end=*/false,      piece.start.has_value() ? piece.start->line : 0};
+                /*is_gap=*/false,      piece.start.has_value() ? piece.start->line : 0};
   kept.batch = made.batch;
   kept.bad = made.block.bad;
   claim->Put(ToKept(kept));

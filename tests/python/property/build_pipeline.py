@@ -274,6 +274,8 @@ class Data:
 class Halves(ExpandTransform):
     """The two halves of a document as rows; some documents give none."""
 
+    version = "1"
+
     def __init__(self, divisor: int) -> None:
         self._divisor = divisor
 
@@ -287,6 +289,33 @@ class Halves(ExpandTransform):
             if example.get("text") is not None:
                 made["text"] = " ".join(words[part])
             yield made
+
+
+class OfDivisor:
+    """A function of rows that has a version."""
+
+    version = "1"
+
+    def __init__(self, by: int) -> None:
+        self.by = by
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.by})"
+
+
+class Keeps(OfDivisor):
+    def __call__(self, row: Row) -> bool:
+        return size_of(row) % self.by != 0
+
+
+class Tagged(OfDivisor):
+    def __call__(self, row: Row) -> Row:
+        return {**row, "tag": f"t{size_of(row) % self.by}"}
+
+
+class WithDivisor(OfDivisor):
+    def __call__(self, value: Any) -> str:
+        return f"{value}/{self.by}"
 
 
 def size_of(row: Row) -> int:
@@ -335,16 +364,16 @@ def base_source(spec: SourceSpec, data: Data) -> ShardedDataSource[Any]:
 
 def with_step(source: ShardedDataSource[Any], step: str, by: int) -> ShardedDataSource[Any]:
     if step == "keep":
-        return source.filter(lambda row: size_of(row) % by != 0)
+        return source.filter(Keeps(by))
     if step == "map":
-        return source.map(lambda row: {**row, "tag": f"t{size_of(row) % by}"})
+        return source.map(Tagged(by))
     if step == "rename":
         # By itself: another step may have taken the field away.
         return source.transform(RenameFields({"extra": "note"}))
     if step == "drop":
         return source.transform(DropFields(["extra"]))
     if step == "map_field":
-        return source.transform(MapField("extra", lambda value: f"{value}/{by}"))
+        return source.transform(MapField("extra", WithDivisor(by)))
     return source.transform(Halves(by))
 
 
@@ -433,12 +462,15 @@ def packed_source(
     )
 
 
-def rows_of(spec: PipelineSpec, data: Data) -> ShardedDataSource[Any]:
+def rows_of(spec: PipelineSpec, data: Data, cache: str | None = None) -> ShardedDataSource[Any]:
     """All of a pipeline but the loader."""
     made = {part.name: one_source(part, data) for part in spec.sources}
     if spec.mix is not None:
         columns = [*(["doc"] if spec.keeps_documents else []), "input_ids", *spec.fields]
         made = {name: source.select_fields(columns) for name, source in made.items()}
+    if cache is not None:
+        made = {name: source.cache(cache) for name, source in made.items()}
+    if spec.mix is not None:
         source = mixed_source(made, spec.mix)
     else:
         (source,) = made.values()
@@ -456,7 +488,7 @@ def loader_of(
 ) -> AsyncDataLoader:
     """A pipeline's loader."""
     load = spec.load
-    rows = rows_of(spec, data)
+    rows = rows_of(spec, data, run.cache)
     options: dict[str, Any] = {"batch_rampup": dict(load.rampup)} if load.rampup else {}
     padding = dict(load.padding)
     if load.lanes > 1 and spec.pack is None:

@@ -159,6 +159,8 @@ class RunSpec:
     num_threads: int = 1
     prefetch: bool = True
     buffer: int = 4
+    cache: str | None = None
+    """A folder in which each source's rows are kept."""
 
 
 PLAIN = RunSpec()
