@@ -126,7 +126,8 @@ def verify_stores(folders: Mapping[str, Keeping], report: Report) -> bool:
     """Reads all that is kept and checks it; False where something is damaged."""
     result = {}
     for folder, keeping in folders.items():
-        problems = _native.verify_store(folder, storage_options=_options(keeping))
+        found = _native.verify_store(folder, storage_options=_options(keeping))
+        problems = [{"file": file, "what": what} for file, what in found]
         for problem in problems:
             report.line(f"{problem['file']}: {problem['what']}")
         count = len(problems)
