@@ -183,7 +183,9 @@ def _explained(
         reason = "its rows are kept in the memory of a process, and end with it"
         return {**found, "reason": reason}
     found["folder"] = keeping.folder
-    look = _native.look_for_kept(below, _opened(keeping).native, whole_documents=is_packed)
+    look: Mapping[str, Any] = _native.look_for_kept(
+        below, _opened(keeping).native, whole_documents=is_packed
+    )
     found |= {key: look[key] for key in ("plan", "blocks", "kept_blocks", "bytes", "kept_bytes")}
     if look["kept_blocks"] < look["blocks"]:
         found["missing"] = _why_missing(look, keeping, named_files(source._listings()))
