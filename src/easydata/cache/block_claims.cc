@@ -40,7 +40,9 @@ void BlockClaims::SayThereAreNoLocks(const Status& why) {
   // the writer tells.
   if (error == ENOENT) return;
   if (!has_locks_.exchange(false)) return;
-  if (error == EACCES || error == EPERM || error == EROFS) return;
+  const bool is_writers =
+      error == EACCES || error == EPERM || error == EROFS || error == ENOSPC || error == EDQUOT;
+  if (is_writers) return;
   exec::Notify("the cache in " + folder_ +
                " cannot keep two processes from making the same block: " + why.message());
 }

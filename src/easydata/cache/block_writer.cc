@@ -39,12 +39,23 @@ BlockWriter::~BlockWriter() {
   thread_.join();
 }
 
+/// Whether a block may be put; with the lock.
+bool BlockWriter::HasRoom(int64_t bytes) const {
+  if (is_off_ || Clock::now() < off_until_) return false;
+  return queued_bytes_ + bytes <= options_.queue_bytes;
+}
+
 bool BlockWriter::Put(const BlockKey& key, SizedBlock block) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    const auto now = Clock::now();
-    if (is_off_ || now < off_until_) return false;
-    if (queued_bytes_ + block.bytes > options_.queue_bytes) return false;
+    if (!HasRoom(block.bytes)) return false;
+  }
+  auto encoded =
+      exec::CatchExceptions([&] { return EncodeBlock(block.block, options_.compression); });
+  if (!encoded.ok()) return false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!HasRoom(block.bytes)) return false;
     if (!thread_.joinable()) {
       try {
         thread_ = std::thread([this] { Run(); });
@@ -54,9 +65,9 @@ bool BlockWriter::Put(const BlockKey& key, SizedBlock block) {
     }
     queued_bytes_ += block.bytes;
     unpublished_[key] = block.block.facts;
-    queue_.push_back({key, std::move(block)});
+    queue_.push_back({key, std::move(block), *std::move(encoded)});
     ++num_put_;
-    last_put_ = now;
+    last_put_ = Clock::now();
   }
   changed_.notify_all();
   return true;
@@ -146,7 +157,7 @@ void BlockWriter::Write(Task task) {
       ARROW_ASSIGN_OR_RAISE(file_, folder_->Begin());
       writer_ = std::make_unique<TokenFileWriter>(file_->file(), options_.compression);
     }
-    return writer_->Add(task.key, task.block.block);
+    return writer_->Add(task.key, *task.encoded);
   });
   // Nothing was written of a block that a file cannot hold: others go on.
   const bool is_refused = status.IsNotImplemented() && writer_ != nullptr;

@@ -52,7 +52,8 @@ class BlockWriter {
   BlockWriter(const BlockWriter&) = delete;
   BlockWriter& operator=(const BlockWriter&) = delete;
 
-  /// Takes a block; false where there is no room for it, or nothing is written now.
+  /// Takes a block; false where there is no room for it, no file can hold it, or nothing is written
+  /// now. Encodes it on the caller's thread, which has it in its processor's cache.
   bool Put(const BlockKey& key, SizedBlock block);
   /// A block that waits to be written.
   std::optional<SizedBlock> Waiting(const BlockKey& key) const;
@@ -67,9 +68,11 @@ class BlockWriter {
 
   struct Task {
     BlockKey key;
-    SizedBlock block;
+    SizedBlock block;  // as others find it until it is in a file
+    std::shared_ptr<const EncodedBlock> encoded;
   };
 
+  bool HasRoom(int64_t bytes) const;
   void Run();
   bool HasWork() const;
   void Step();

@@ -23,20 +23,11 @@ using Milliseconds = std::chrono::milliseconds;
 /// How often it is looked whether another one has made a block: at first, and at last.
 constexpr Milliseconds kFirstLook{2};
 constexpr Milliseconds kLastLook{50};
-/// Files that are open at once.
-constexpr size_t kMostOpened = 128;
-/// How often the use of a file is noted.
-constexpr int64_t kNoteUse = int64_t{60} * 1'000'000'000;
 /// The shortest time that blocks are waited for after waiting was in vain: who has them may be
 /// stopped.
 constexpr int64_t kLeastPatience = 50;
 /// The smallest size that files are made of for the sake of the limit.
 constexpr int64_t kSmallFile = int64_t{1} << 20;
-
-int64_t Ticks() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
-      .count();
-}
 
 Status StoppedError() { return Status::Cancelled("reading the cache was cancelled"); }
 
@@ -111,6 +102,7 @@ FolderStore::FolderStore(std::unique_ptr<StoreFolder> folder, std::string name,
       options_(options),
       times_(times),
       memory_(options.memory_blocks),
+      reads_(folder_.get()),
       patience_ms_(times.patience.count()) {}
 
 FolderStore::~FolderStore() {
@@ -295,18 +287,9 @@ std::optional<KeptBlock> FolderStore::FindKept(const BlockKey& key,
 
 std::optional<KeptBlock> FolderStore::Read(const StoreIndex::Place& place, const BlockKey& key,
                                            const std::shared_ptr<arrow::Schema>& schema) {
-  auto kept = ReadOnce(place, key, schema);
-  if (!kept.ok()) {
-    // What is open may be an earlier file of this name.
-    Close(place.file);
-    kept = ReadOnce(place, key, schema);
-  }
-  if (kept.ok()) {
-    NoteUse(place.file.get());
-    return *std::move(kept);
-  }
+  auto kept = reads_.Read(place, key, schema);
+  if (kept.ok()) return *std::move(kept);
   const Status& why = kept.status();
-  Close(place.file);
   index_.Remove(place.file->name());
   if (arrow::internal::ErrnoFromStatus(why) == ENOENT) return std::nullopt;  // somebody removed it
   ++damaged_blocks_;
@@ -316,66 +299,6 @@ std::optional<KeptBlock> FolderStore::Read(const StoreIndex::Place& place, const
               place.file->name() + " in " + name_ + ": " + why.message());
   }
   return std::nullopt;
-}
-
-Result<KeptBlock> FolderStore::ReadOnce(const StoreIndex::Place& place, const BlockKey& key,
-                                        const std::shared_ptr<arrow::Schema>& schema) {
-  ARROW_ASSIGN_OR_RAISE(const auto file, OpenedFile(place.file));
-  size_t number = place.number;
-  const auto& blocks = file->blocks();
-  if (number >= blocks.size() || blocks[number].key != key) {
-    const auto found = std::find_if(blocks.begin(), blocks.end(),
-                                    [&](const TokenBlock& block) { return block.key == key; });
-    if (found == blocks.end()) return Status::Invalid("it has not the blocks that the index names");
-    number = static_cast<size_t>(found - blocks.begin());
-  }
-  bool verify = true;
-  {
-    std::lock_guard<std::mutex> lock(place.file->mutex);
-    verify = !place.file->verified[place.number];
-  }
-  ARROW_ASSIGN_OR_RAISE(KeptBlock kept, file->Read(number, schema, verify));
-  if (verify) {
-    std::lock_guard<std::mutex> lock(place.file->mutex);
-    place.file->verified[place.number] = true;
-  }
-  return kept;
-}
-
-Result<std::shared_ptr<TokenFile>> FolderStore::OpenedFile(
-    const std::shared_ptr<StoredFile>& file) {
-  std::shared_ptr<StoredFile> closed;
-  std::shared_ptr<TokenFile> opened;
-  {
-    std::lock_guard<std::mutex> lock(file->mutex);
-    if (file->opened == nullptr) {
-      ARROW_ASSIGN_OR_RAISE(file->opened, folder_->OpenFile(file->name()));
-      std::lock_guard<std::mutex> own(mutex_);
-      opened_.push_back(file);
-      if (opened_.size() > kMostOpened) {
-        closed = opened_.front().lock();
-        opened_.pop_front();
-      }
-    }
-    opened = file->opened;
-  }
-  if (closed != nullptr && closed != file) Close(closed);
-  return opened;
-}
-
-void FolderStore::Close(const std::shared_ptr<StoredFile>& file) {
-  std::lock_guard<std::mutex> lock(file->mutex);
-  file->opened.reset();
-  // What is opened under its name next may be another file.
-  std::fill(file->verified.begin(), file->verified.end(), false);
-}
-
-void FolderStore::NoteUse(StoredFile* file) {
-  const int64_t now = Ticks();
-  file->used_at = now;
-  int64_t noted = file->touched_at;
-  if (noted != 0 && now - noted < kNoteUse) return;
-  if (file->touched_at.compare_exchange_strong(noted, now)) folder_->NoteUse(file->name());
 }
 
 void FolderStore::Put(const BlockKey& key, bool is_taken, KeptBlock block) {

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "easydata/cache/memory_blocks.h"
 #include "easydata/cache/store_folder.h"
 #include "easydata/cache/store_index.h"
+#include "easydata/cache/stored_reads.h"
 #include "easydata/cache/token_store.h"
 
 namespace easydata::cache {
@@ -57,11 +57,6 @@ class FolderStore final : public TokenStore, public std::enable_shared_from_this
                                     const std::shared_ptr<arrow::Schema>& schema);
   std::optional<KeptBlock> Read(const StoreIndex::Place& place, const BlockKey& key,
                                 const std::shared_ptr<arrow::Schema>& schema);
-  Result<KeptBlock> ReadOnce(const StoreIndex::Place& place, const BlockKey& key,
-                             const std::shared_ptr<arrow::Schema>& schema);
-  Result<std::shared_ptr<TokenFile>> OpenedFile(const std::shared_ptr<StoredFile>& file);
-  void Close(const std::shared_ptr<StoredFile>& file);
-  void NoteUse(StoredFile* file);
   void Put(const BlockKey& key, bool is_taken, KeptBlock block);
   void Release(const BlockKey& key, bool is_taken);
   void MakeRoom(const std::string& kept);
@@ -76,11 +71,11 @@ class FolderStore final : public TokenStore, public std::enable_shared_from_this
   int64_t max_bytes_ = 0;
   StoreIndex index_;
   MemoryBlocks memory_;
+  StoredReads reads_;
   std::atomic<int64_t> patience_ms_;
 
   std::mutex mutex_;  // guards what follows
   std::set<BlockKey::Hash> running_;
-  std::deque<std::weak_ptr<StoredFile>> opened_;
   std::vector<std::string> notices_;  // to be told
 
   // Of this process: a forked child leaves its parent's alone, and makes its own.

@@ -8,13 +8,15 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "easydata/cache/index_records.h"
+#include "easydata/cache/folder_store.h"
+#include "easydata/cache/open_folder.h"
 #include "easydata/cache/token_store.h"
 
 namespace easydata::cache {
@@ -107,6 +109,48 @@ class StoreTest : public ::testing::Test {
   }
   static void Overwrite(const std::filesystem::path& path, const std::string& content) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+  }
+
+  std::shared_ptr<FolderStore> OpenWith(const StoreTimes& times,
+                                        const TokenStoreOptions& options = {}) const {
+    auto folder = OpenStoreFolder(Folder().string(), nullptr).ValueOrDie();
+    auto store =
+        std::make_shared<FolderStore>(std::move(folder), Folder().string(), options, times);
+    EXPECT_TRUE(store->Start().ok());
+    return store;
+  }
+
+  /// A folder with blocks 0 to `count` - 1.
+  void Fill(int count) {
+    auto store = Open();
+    for (int i = 0; i < count; ++i) Make(store.get(), i);
+  }
+  /// One file a block, oldest first.
+  std::vector<std::filesystem::path> FillOneByOne(int count) {
+    std::vector<std::filesystem::path> files;
+    auto store = Open();
+    for (int i = 0; i < count; ++i) {
+      Make(store.get(), i);
+      EXPECT_TRUE(store->Flush().ok());
+      for (const std::filesystem::path& path : TokenFiles()) {
+        if (std::find(files.begin(), files.end(), path) == files.end()) files.push_back(path);
+      }
+    }
+    return files;
+  }
+  int NumKept(BlockStore* store, int count) {
+    int kept = 0;
+    for (int i = 0; i < count; ++i) kept += store->Facts(KeyOf(i)).has_value() ? 1 : 0;
+    return kept;
+  }
+  int64_t BytesOfFiles() const {
+    int64_t bytes = 0;
+    for (const std::filesystem::path& path : TokenFiles())
+      bytes += static_cast<int64_t>(std::filesystem::file_size(path));
+    return bytes;
+  }
+  static void UsedBefore(const std::filesystem::path& path, std::chrono::seconds age) {
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - age);
   }
 
   std::filesystem::path root_;

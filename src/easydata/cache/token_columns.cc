@@ -33,6 +33,15 @@ bool AllAre(T number, const T* values, int64_t count) {
   return differing == 0;
 }
 
+/// Whether each of `rows` + 1 offsets is at least as large as the one before. They may be any
+/// numbers, so that none is taken from another.
+template <typename Offset>
+bool NoneFalls(const Offset* offsets, int64_t rows) {
+  bool falls = false;
+  for (int64_t i = 0; i < rows; ++i) falls |= offsets[i + 1] < offsets[i];
+  return !falls;
+}
+
 template <typename T>
 bool AllFitUint16(const T* values, int64_t count) {
   T all = 0;
@@ -135,12 +144,10 @@ Result<std::shared_ptr<arrow::Buffer>> OffsetsFromZero(const arrow::ArrayData& l
   if (list.length > 0) {
     const Offset* const offsets = list.GetValues<Offset>(1);
     *begin = offsets[0];
-    int64_t falls = 0;  // negative where some offset is less than the one before
-    for (int64_t i = 0; i <= list.length; ++i) {
-      to[i] = static_cast<int64_t>(offsets[i]) - *begin;
-      if (i > 0) falls |= to[i] - to[i - 1];
+    if (*begin < 0 || !NoneFalls(offsets, list.length)) {
+      return Status::Invalid("its offsets are not in order");
     }
-    if (*begin < 0 || falls < 0) return Status::Invalid("its offsets are not in order");
+    for (int64_t i = 0; i <= list.length; ++i) to[i] = int64_t{offsets[i]} - *begin;
   }
   *count = to[list.length];
   return out;
@@ -220,9 +227,7 @@ void RepeatInteger(uint64_t number, int64_t count, int64_t width, uint8_t* to) {
 }
 
 Status TakeOffsets(const int64_t* offsets, int64_t rows, int64_t last, int32_t* narrow) {
-  int64_t falls = 0;
-  for (int64_t i = 0; i < rows; ++i) falls |= offsets[i + 1] - offsets[i];
-  if (offsets[0] != 0 || falls < 0 || offsets[rows] != last) {
+  if (offsets[0] != 0 || !NoneFalls(offsets, rows) || offsets[rows] != last) {
     return Status::Invalid("its offsets are not in order");
   }
   if (narrow != nullptr) ConvertAll(offsets, rows + 1, narrow);

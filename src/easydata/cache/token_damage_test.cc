@@ -10,6 +10,7 @@
 #include <random>
 
 #include "easydata/base/hash.h"
+#include "easydata/cache/token_columns.h"
 #include "easydata/cache/token_file.h"
 #include "easydata/cache/token_files_for_tests.h"
 #include "easydata/cache/token_layout.h"
@@ -89,6 +90,20 @@ TEST(TokenDamageTest, AFileThatWasCutSinceItWasOpenedIsNoBlock) {
     const Status status = file->Read(0, nullptr, false).status();
     EXPECT_TRUE(status.IsInvalid()) << status;
     EXPECT_THAT(status.message(), HasSubstr("the file ends at byte "));
+  }
+}
+
+TEST(TokenDamageTest, OffsetsAreInOrderWhateverTheirDifferences) {
+  constexpr int64_t kFar = (int64_t{1} << 62) + 1;
+  const std::vector<int64_t> sound = {0, 0, 2, 3}, wild = {0, kFar, -kFar, 3};
+  for (const bool is_narrow : {false, true}) {
+    std::vector<int32_t> narrow(4);
+    int32_t* const to = is_narrow ? narrow.data() : nullptr;
+    EXPECT_TRUE(TakeOffsets(sound.data(), 3, 3, to).ok());
+    EXPECT_TRUE(TakeOffsets(wild.data(), 3, 3, to).IsInvalid());
+    EXPECT_TRUE(TakeOffsets(sound.data(), 3, 4, to).IsInvalid());
+    EXPECT_TRUE(TakeOffsets(sound.data() + 1, 2, 3, to).ok());
+    EXPECT_TRUE(TakeOffsets(sound.data() + 2, 1, 3, to).IsInvalid());
   }
 }
 

@@ -33,6 +33,12 @@ struct TokenBlock {
   int64_t bytes = 0;
 };
 
+/// A block as token files have it: to be made where the block is at hand, and written later.
+class EncodedBlock;
+/// NotImplemented where no file can hold it, such as rows that are not valid.
+Result<std::shared_ptr<const EncodedBlock>> EncodeBlock(const KeptBlock& block,
+                                                        Compression compression);
+
 /// Writes a token file, block by block: docs/formats/token_store.md. For one thread.
 class TokenFileWriter {
  public:
@@ -42,6 +48,7 @@ class TokenFileWriter {
   /// Adds a block. NotImplemented, and nothing is written, where the file cannot hold it, such as
   /// rows that are not valid: the writer goes on. Other errors are the file's, which is of no use
   /// then.
+  Status Add(const BlockKey& key, const EncodedBlock& block);
   Status Add(const BlockKey& key, const KeptBlock& block);
   int64_t bytes() const;  // so far
   /// Writes the footer and closes the file.

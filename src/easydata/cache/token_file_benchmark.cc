@@ -22,8 +22,8 @@ namespace {
 constexpr int64_t kTokens = 250'000;  // of a block
 constexpr size_t kBlocks = 64;
 
-/// Documents of 1 to 2,000 ids below `below`, and their masks; -100 among the ids where `below` is
-/// none of 16 bits.
+/// Documents of 1 to 2,000 ids, small ones more often than large ones, and their masks. Wide ids
+/// need more than 16 bits.
 std::shared_ptr<arrow::RecordBatch> Documents(int seed, bool is_wide) {
   std::mt19937 random(static_cast<unsigned>(seed));
   auto ids = std::make_shared<arrow::Int32Builder>();
@@ -37,7 +37,7 @@ std::shared_ptr<arrow::RecordBatch> Documents(int seed, bool is_wide) {
     (void)masks.Append();
     const int64_t length = std::min<int64_t>(left, 1 + random() % 2000);
     for (int64_t i = 0; i < length; ++i) {
-      (void)ids->Append(static_cast<int32_t>(random() % below));
+      (void)ids->Append(static_cast<int32_t>(random() % (1 + random() % below)));
       (void)ones->Append(1);
     }
     left -= length;

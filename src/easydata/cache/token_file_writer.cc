@@ -24,8 +24,7 @@ namespace {
 /// The parts of a block that is being written: those with the same bytes are one.
 class BlockParts {
  public:
-  BlockParts(Compression compression, int64_t offset)
-      : compression_(compression), offset_(offset), end_(offset) {}
+  explicit BlockParts(Compression compression) : compression_(compression) {}
 
   /// Adds bytes; gives the part's number.
   Result<int32_t> Add(std::shared_ptr<arrow::Buffer> bytes) {
@@ -51,8 +50,13 @@ class BlockParts {
     return Add(std::move(bytes));
   }
 
-  int64_t bytes() const { return end_ - offset_; }
-  std::vector<PartLayout> TakeLayouts() { return std::move(layouts_); }
+  int64_t bytes() const { return end_; }
+  /// Where the parts lie in a block that begins at `offset`.
+  std::vector<PartLayout> LayoutsAt(int64_t offset) const {
+    std::vector<PartLayout> out = layouts_;
+    for (PartLayout& part : out) part.offset += offset;
+    return out;
+  }
 
   Status Write(arrow::io::OutputStream* out) const {
     constexpr char kZeros[kTokenAlignment] = {};
@@ -66,8 +70,7 @@ class BlockParts {
 
  private:
   const Compression compression_;
-  const int64_t offset_;
-  int64_t end_;
+  int64_t end_ = 0;
   std::vector<std::shared_ptr<arrow::Buffer>> raw_;
   std::vector<std::shared_ptr<arrow::Buffer>> stored_;
   std::vector<PartLayout> layouts_;
@@ -103,7 +106,65 @@ Result<std::string> EncodeSchema(const arrow::Schema& schema) {
   return Status::NotImplemented("its schema would come back as another one");
 }
 
+/// Says what is to be written of a block.
+Status Encode(const KeptBlock& block, BlockParts* parts, BlockLayout* layout) {
+  const arrow::RecordBatch& rows = *block.rows;
+  ARROW_RETURN_NOT_OK(rows.Validate());
+  if (rows.num_rows() > kMostRows) return Status::Invalid("it has ", rows.num_rows(), " rows");
+  if (block.facts.size() > kMostFacts) {
+    return Status::Invalid("its facts take ", block.facts.size(), " bytes");
+  }
+  layout->block.rows = rows.num_rows();
+  layout->block.facts = block.facts;
+  layout->columns.resize(static_cast<size_t>(rows.num_columns()));
+  std::vector<int> others;
+  bool has_tokens = false;
+  for (int i = 0; i < rows.num_columns(); ++i) {
+    const arrow::Field& field = *rows.schema()->field(i);
+    if (!IsListOfIntegers(*field.type())) {
+      others.push_back(i);
+      continue;
+    }
+    const auto column = AddList(*rows.column(i), parts);
+    if (!column.ok()) {
+      return column.status().WithMessage("column '", field.name(),
+                                         "': ", column.status().message());
+    }
+    layout->columns[static_cast<size_t>(i)] = *column;
+    if (!has_tokens) layout->block.tokens = column->num_values;
+    has_tokens = true;
+  }
+  if (!others.empty()) {
+    ARROW_ASSIGN_OR_RAISE(auto rest, rows.SelectColumns(others));
+    rest = rest->ReplaceSchemaMetadata(nullptr);
+    ARROW_ASSIGN_OR_RAISE(auto message, EncodeMessage(*rest));
+    ARROW_ASSIGN_OR_RAISE(layout->message, parts->Add(std::move(message)));
+  }
+  if (!block.notes.empty()) {
+    ARROW_ASSIGN_OR_RAISE(layout->notes, parts->Add(arrow::Buffer::FromString(block.notes)));
+  }
+  return Status::OK();
+}
+
 }  // namespace
+
+class EncodedBlock {
+ public:
+  explicit EncodedBlock(Compression compression) : parts(compression) {}
+
+  std::shared_ptr<arrow::Schema> schema;
+  BlockParts parts;
+  BlockLayout layout;  // of a block at the begin of a file
+};
+
+Result<std::shared_ptr<const EncodedBlock>> EncodeBlock(const KeptBlock& block,
+                                                        Compression compression) {
+  auto out = std::make_shared<EncodedBlock>(compression);
+  out->schema = block.rows->schema();
+  ARROW_RETURN_NOT_OK(NotForFiles(Encode(block, &out->parts, &out->layout)));
+  out->layout.block.bytes = out->parts.bytes();
+  return out;
+}
 
 struct TokenFileWriter::State {
   std::shared_ptr<outputs::OutputFile> file;
@@ -136,58 +197,16 @@ struct TokenFileWriter::State {
     return Status::OK();
   }
 
-  /// Says what is to be written of a block.
-  Status Encode(const KeptBlock& block, BlockParts* parts, BlockLayout* layout) {
-    const arrow::RecordBatch& rows = *block.rows;
-    ARROW_RETURN_NOT_OK(rows.Validate());
-    if (rows.num_rows() > kMostRows) return Status::Invalid("it has ", rows.num_rows(), " rows");
-    if (block.facts.size() > kMostFacts) {
-      return Status::Invalid("its facts take ", block.facts.size(), " bytes");
-    }
-    layout->block.rows = rows.num_rows();
-    layout->block.facts = block.facts;
-    layout->columns.resize(static_cast<size_t>(rows.num_columns()));
-    std::vector<int> others;
-    bool has_tokens = false;
-    for (int i = 0; i < rows.num_columns(); ++i) {
-      const arrow::Field& field = *rows.schema()->field(i);
-      if (!IsListOfIntegers(*field.type())) {
-        others.push_back(i);
-        continue;
-      }
-      const auto column = AddList(*rows.column(i), parts);
-      if (!column.ok()) {
-        return column.status().WithMessage("column '", field.name(),
-                                           "': ", column.status().message());
-      }
-      layout->columns[static_cast<size_t>(i)] = *column;
-      if (!has_tokens) layout->block.tokens = column->num_values;
-      has_tokens = true;
-    }
-    if (!others.empty()) {
-      ARROW_ASSIGN_OR_RAISE(auto rest, rows.SelectColumns(others));
-      rest = rest->ReplaceSchemaMetadata(nullptr);
-      ARROW_ASSIGN_OR_RAISE(auto message, EncodeMessage(*rest));
-      ARROW_ASSIGN_OR_RAISE(layout->message, parts->Add(std::move(message)));
-    }
-    if (!block.notes.empty()) {
-      ARROW_ASSIGN_OR_RAISE(layout->notes, parts->Add(arrow::Buffer::FromString(block.notes)));
-    }
-    // Last, so that a block that cannot be kept leaves nothing behind.
-    ARROW_ASSIGN_OR_RAISE(layout->schema, NumberOf(rows.schema()));
-    return Status::OK();
-  }
-
-  Status Add(const BlockKey& key, const KeptBlock& block) {
-    BlockLayout layout;
+  Status Add(const BlockKey& key, const EncodedBlock& block) {
+    BlockLayout layout = block.layout;
+    const auto schema = NumberOf(block.schema);
+    ARROW_RETURN_NOT_OK(NotForFiles(schema.status()));
+    layout.schema = *schema;
     layout.block.key = key;
     layout.block.offset = std::max(end, kTokenAlignment);
-    BlockParts parts(compression, layout.block.offset);
-    ARROW_RETURN_NOT_OK(NotForFiles(Encode(block, &parts, &layout)));
-    layout.block.bytes = parts.bytes();
-    layout.parts = parts.TakeLayouts();
+    layout.parts = block.parts.LayoutsAt(layout.block.offset);
     failed = Begin();
-    if (failed.ok()) failed = parts.Write(file.get());
+    if (failed.ok()) failed = block.parts.Write(file.get());
     if (!failed.ok()) return failed;
     end += layout.block.bytes;
     blocks.push_back(std::move(layout));
@@ -214,9 +233,15 @@ TokenFileWriter::TokenFileWriter(std::shared_ptr<outputs::OutputFile> file, Comp
 
 TokenFileWriter::~TokenFileWriter() = default;
 
-Status TokenFileWriter::Add(const BlockKey& key, const KeptBlock& block) {
+Status TokenFileWriter::Add(const BlockKey& key, const EncodedBlock& block) {
   ARROW_RETURN_NOT_OK(state_->failed);
   return state_->Add(key, block);
+}
+
+Status TokenFileWriter::Add(const BlockKey& key, const KeptBlock& block) {
+  ARROW_RETURN_NOT_OK(state_->failed);
+  ARROW_ASSIGN_OR_RAISE(const auto encoded, EncodeBlock(block, state_->compression));
+  return Add(key, *encoded);
 }
 
 int64_t TokenFileWriter::bytes() const { return state_->end; }

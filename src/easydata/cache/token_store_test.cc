@@ -3,25 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "easydata/base/fault_point.h"
-#include "easydata/cache/folder_store.h"
-#include "easydata/cache/open_folder.h"
 #include "easydata/cache/store_for_tests.h"
 #include "easydata/exec/notice.h"
-#include "easydata/exec/stop_scope.h"
 
 namespace easydata::cache {
 namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -31,47 +26,6 @@ class TokenStoreTest : public StoreTest {
 #ifdef EASYDATA_FAULT_POINTS
   ~TokenStoreTest() override { SetFaultPlan(""); }
 #endif
-
-  std::shared_ptr<FolderStore> OpenWith(const StoreTimes& times,
-                                        const TokenStoreOptions& options = {}) const {
-    auto folder = OpenStoreFolder(Folder().string(), nullptr).ValueOrDie();
-    auto store =
-        std::make_shared<FolderStore>(std::move(folder), Folder().string(), options, times);
-    EXPECT_TRUE(store->Start().ok());
-    return store;
-  }
-
-  /// A folder with blocks 0 to `count` - 1.
-  void Fill(int count) {
-    auto store = Open();
-    for (int i = 0; i < count; ++i) Make(store.get(), i);
-  }
-  /// One file a block, oldest first.
-  std::vector<fs::path> FillOneByOne(int count) {
-    std::vector<fs::path> files;
-    auto store = Open();
-    for (int i = 0; i < count; ++i) {
-      Make(store.get(), i);
-      EXPECT_TRUE(store->Flush().ok());
-      for (const fs::path& path : TokenFiles()) {
-        if (std::find(files.begin(), files.end(), path) == files.end()) files.push_back(path);
-      }
-    }
-    return files;
-  }
-  int NumKept(BlockStore* store, int count) {
-    int kept = 0;
-    for (int i = 0; i < count; ++i) kept += store->Facts(KeyOf(i)).has_value() ? 1 : 0;
-    return kept;
-  }
-  int64_t BytesOfFiles() const {
-    int64_t bytes = 0;
-    for (const fs::path& path : TokenFiles()) bytes += static_cast<int64_t>(fs::file_size(path));
-    return bytes;
-  }
-  static void UsedBefore(const fs::path& path, std::chrono::seconds age) {
-    fs::last_write_time(path, fs::file_time_type::clock::now() - age);
-  }
 };
 
 TEST_F(TokenStoreTest, GivesWhatWasPut) {
@@ -240,77 +194,6 @@ TEST_F(TokenStoreTest, AnotherStoreReadsTheFileThatTookADamagedOnesPlace) {
   EXPECT_THAT(TokenFiles(), SizeIs(1));
 }
 
-TEST_F(TokenStoreTest, FilesUsedLongestAgoGoFirst) {
-  const std::vector<fs::path> files = FillOneByOne(5);
-  ASSERT_THAT(files, SizeIs(5));
-  for (int i = 0; i < 5; ++i) UsedBefore(files[i], std::chrono::hours(10 - i));
-  {
-    auto store = Open();
-    ExpectKept(store.get(), 0);  // touched
-  }
-  const auto size = static_cast<int64_t>(fs::file_size(files[0]));
-  EXPECT_EQ(PruneStore(Folder().string(), 3 * size, std::nullopt).ValueOrDie(), 2 * size);
-  auto store = Open();
-  for (const int i : {0, 3, 4}) ExpectKept(store.get(), i);
-  EXPECT_EQ(NumKept(store.get(), 5), 3);
-}
-
-TEST_F(TokenStoreTest, TheLimitIsKeptWithinOneFile) {
-  TokenStoreOptions options;
-  options.max_bytes = 12'000;
-  options.file_bytes = 2000;
-  auto store = Open(options);
-  int64_t most = 0;
-  for (int i = 0; i < 60; ++i) {
-    Make(store.get(), i);
-    ASSERT_TRUE(i % 3 != 0 || store->Flush().ok());
-    most = std::max(most, BytesOfFiles());
-  }
-  ASSERT_TRUE(store->Flush().ok());
-  EXPECT_GT(most, 6000);
-  EXPECT_LE(most, 12'000 + 5000) << "one file is written before others go";
-  EXPECT_LE(BytesOfFiles(), 12'000);
-  EXPECT_GT(store->stats().evicted_files, 5);
-  EXPECT_GT(NumKept(store.get(), 60), 3);
-  auto other = Open(options);
-  EXPECT_EQ(NumKept(other.get(), 60), NumKept(store.get(), 60));
-}
-
-TEST_F(TokenStoreTest, FilesExpireByTheirLastUse) {
-  const std::vector<fs::path> files = FillOneByOne(4);
-  UsedBefore(files[0], std::chrono::hours(30));
-  UsedBefore(files[1], std::chrono::hours(20));
-  // As a machine does whose clock is an hour ahead.
-  UsedBefore(files[2], -std::chrono::hours(1));
-  TokenStoreOptions options;
-  options.expiry_seconds = 25 * 3600;
-  auto store = Open(options);
-  EXPECT_EQ(store->stats().evicted_files, 1);
-  EXPECT_EQ(store->Facts(KeyOf(0)), std::nullopt);
-  for (int i = 1; i < 4; ++i) ExpectKept(store.get(), i);
-  // What a plan uses that runs here or in another process stays, however old.
-  for (int i = 1; i < 4; ++i) UsedBefore(files[i], std::chrono::hours(100));
-  options.expiry_seconds = 0;
-  EXPECT_EQ(Open(options)->stats().evicted_files, 0);
-  EXPECT_EQ(NumKept(store.get(), 4), 3);
-  store.reset();
-  UsedBefore(files[1], std::chrono::hours(1));
-  EXPECT_EQ(Open(options)->stats().evicted_files, 3);
-  EXPECT_THAT(TokenFiles(), IsEmpty());
-}
-
-TEST_F(TokenStoreTest, OnlyWhatTheIndexNamesIsRemoved) {
-  Fill(2);
-  const fs::path own = TokenFiles().at(0);
-  const std::vector<fs::path> others = {Folder() / "notes.txt", Folder() / "other.tokens",
-                                        Folder() / (std::string(32, 'a') + ".tokens"),
-                                        Folder() / ".easydata" / "mine"};
-  for (const fs::path& path : others) Overwrite(path, "not a store's");
-  EXPECT_GT(PruneStore(Folder().string(), 0, 0).ValueOrDie(), 0);
-  EXPECT_FALSE(fs::exists(own));
-  for (const fs::path& path : others) EXPECT_EQ(Content(path), "not a store's") << path;
-}
-
 TEST_F(TokenStoreTest, BlocksBeyondTheQueueAreDroppedAndMadeAgain) {
   TokenStoreOptions options;
   options.queue_bytes = 100;
@@ -372,74 +255,6 @@ TEST_F(TokenStoreTest, WhatCannotBeReadIsMadeAgain) {
   EXPECT_THAT(TokenFiles(), SizeIs(1)) << "the disk's failure says nothing of the file";
 }
 #endif
-
-TEST_F(TokenStoreTest, WhoWantsABlockGetsItSoonAfterItWasPut) {
-  auto one = Open(), other = Open();
-  auto found = Find(one.get(), 1);
-  ASSERT_NE(found.claim, nullptr);
-  std::thread maker([&] {
-    std::this_thread::sleep_for(milliseconds(100));
-    found.claim->Put(BlockOf(1));
-  });
-  const auto begin = std::chrono::steady_clock::now();
-  ExpectKept(other.get(), 1);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(1500)) << "before it is at rest";
-  EXPECT_EQ(other->stats().waited, 1);
-  maker.join();
-  // A claim that was given back.
-  found = Find(one.get(), 2);
-  std::thread leaver([&] {
-    std::this_thread::sleep_for(milliseconds(50));
-    found.claim.reset();
-  });
-  EXPECT_FALSE(IsKept(other.get(), 2));
-  leaver.join();
-}
-
-TEST_F(TokenStoreTest, WaitingEndsWhenTheOtherIsTooSlowOrItIsStopped) {
-  auto one = OpenWith({}), other = OpenWith({.patience = milliseconds(200)});
-  const auto held = Find(one.get(), 1), second = Find(one.get(), 2);
-  auto begin = std::chrono::steady_clock::now();
-  Make(other.get(), 1);
-  EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(200));
-  begin = std::chrono::steady_clock::now();
-  EXPECT_FALSE(IsKept(other.get(), 2));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(190)) << "it learns";
-  ASSERT_TRUE(other->Flush().ok());
-  ExpectKept(one.get(), 1);
-
-  std::atomic<bool> stop = false;
-  std::thread stopper([&] {
-    std::this_thread::sleep_for(milliseconds(50));
-    stop = true;
-  });
-  const exec::StopScope scope(&stop);
-  begin = std::chrono::steady_clock::now();
-  auto third = OpenWith({});
-  EXPECT_TRUE(third->Find(KeyOf(2), Schema()).status().IsCancelled());
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(2000));
-  stopper.join();
-}
-
-TEST_F(TokenStoreTest, ThreadsOfAProcessMakeEachBlockOnce) {
-  auto store = Open();
-  std::atomic<int> made = 0;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 40; ++i) {
-        auto found = store->Find(KeyOf(i), Schema()).ValueOrDie();
-        if (found.claim == nullptr) continue;
-        ++made;
-        std::this_thread::sleep_for(milliseconds(1));
-        found.claim->Put(BlockOf(i));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(made, 40);
-  for (int i = 0; i < 40; ++i) ExpectKept(store.get(), i);
-}
 
 TEST_F(TokenStoreTest, LeftOversOfTheDeadGoThoseOfTheLivingStay) {
   auto store = Open();

@@ -90,30 +90,28 @@ void ChangeBlocks(const std::string& sound, std::string_view input) {
   ReadAllOf(WithFooter(bytes, EncodeTokenFooter(schemas, footer.blocks)), nullptr, input);
 }
 
-}  // namespace
-}  // namespace easydata::cache
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace easydata::cache;  // NOLINT
-  if (size < 1) return 0;
+void FuzzTokenFile(uint8_t head, std::string_view input) {
   static const std::vector<KeptBlock> blocks = SoundBlocks();
   static const std::string files[] = {
       WriteTokenFile(blocks), WriteTokenFile(blocks, Compression::kZstd),
       WriteTokenFile(blocks, Compression::kGzip), WriteTokenFile(blocks, Compression::kLz4)};
-  const std::string& sound = files[data[0] / 4 % 4];
-  const std::string_view input(reinterpret_cast<const char*>(data + 1), size - 1);
-  switch (data[0] % 4) {
-    case 0: {
-      std::string bytes = sound;
-      Change(input, bytes.size(), &bytes);
-      ReadAllOf(bytes, &blocks, input);
-      break;
-    }
-    case 1:
-      ReadAllOf(WithFooter(sound, std::string(input)), nullptr, input);
-      break;
-    default:
-      ChangeBlocks(sound, input);
+  const std::string& sound = files[head / 4 % 4];
+  if (head % 4 == 0) {
+    std::string bytes = sound;
+    Change(input, bytes.size(), &bytes);
+    ReadAllOf(bytes, &blocks, input);
+  } else if (head % 4 == 1) {
+    ReadAllOf(WithFooter(sound, std::string(input)), nullptr, input);
+  } else {
+    ChangeBlocks(sound, input);
   }
+}
+
+}  // namespace
+}  // namespace easydata::cache
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 1) return 0;
+  easydata::cache::FuzzTokenFile(data[0], {reinterpret_cast<const char*>(data + 1), size - 1});
   return 0;
 }

@@ -1,4 +1,4 @@
-"""Reads token files as docs/formats/token_store.md says, literally: for tests of what C++ writes."""
+"""Reads token files literally as docs/formats/token_store.md says: for tests of what is written."""
 
 import struct
 from collections.abc import Iterator
