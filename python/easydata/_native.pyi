@@ -387,6 +387,34 @@ class RecordFiles:
 
     def __setstate__(self, arg: FileListing, /) -> None: ...
 
+class TokenStore:
+    """Keeps blocks of tokens in a folder, or in memory."""
+
+    def __init__(self, folder: str, *, max_bytes: int | None = None, expiry_seconds: int | None = None, compression: str = 'none', memory_blocks: int = 0, file_bytes: int = 67108864, queue_bytes: int = 268435456, storage_options: object = None) -> None:
+        """
+        Opens the store of a folder, which is made where it is not there; "": in memory alone.
+        """
+
+    def flush(self) -> None:
+        """Waits until what was put is written, or dropped."""
+
+    def note_plan(self, plan: str, json: str) -> None:
+        """Keeps what a plan is made of beside its blocks."""
+
+    def stats(self) -> dict[str, int]:
+        """What it has done since it was opened."""
+
+def list_store(folder: str, *, storage_options: object = None) -> list[dict[str, Any]]:
+    """The plans that a store has blocks of, those used last first."""
+
+def verify_store(folder: str, *, storage_options: object = None) -> list[tuple[str, str]]:
+    """Reads all of a store: names of damaged files, with what is wrong."""
+
+def prune_store(folder: str, *, max_bytes: int | None = None, older_than_seconds: int | None = None) -> int:
+    """
+    Removes files of a store, those first that were used longest ago: bytes that were freed.
+    """
+
 class ColumnTypes:
     """Types of some columns, and of fields in them."""
 
@@ -418,12 +446,12 @@ class Step:
     def takes_whole_rows(self) -> bool:
         """Whether that is one that works on rows without a schema, too."""
 
-def callable_step(callable: Callable[..., object], *, name: str, text: str, keeps_rows: bool, has_identity: bool, expands: bool = False, refuses: bool = False, test: Callable[..., object] | None = None, whole: Step | None = None, reads_all: bool = False, reads_only: dict[str, str] | None = None, renames: Sequence[tuple[str, str]] = [], writes: Sequence[str] = [], changes: Sequence[str] = [], reads: Sequence[str] = []) -> Step:
+def callable_step(callable: Callable[..., object], *, name: str, text: str, keeps_rows: bool, has_identity: bool, identity: str, expands: bool = False, refuses: bool = False, test: Callable[..., object] | None = None, whole: Step | None = None, reads_all: bool = False, reads_only: dict[str, str] | None = None, renames: Sequence[tuple[str, str]] = [], writes: Sequence[str] = [], changes: Sequence[str] = [], reads: Sequence[str] = []) -> Step:
     """
     A step that calls Python for each row: it returns a row or None, or an iterable of rows where it `expands`; where it `refuses`, exceptions that it returns refuse rows. `test`: of a filter. `whole`: the step in its place, upstream of a packer that splits documents. The rest says which fields it reads and gives (transform/field_use.h).
     """
 
-def column_step(callable: Callable[..., object], *, name: str, text: str, keeps_rows: bool, has_identity: bool, op: str, options: str, test: Callable[..., object] | None = None) -> Step:
+def column_step(callable: Callable[..., object], *, name: str, text: str, keeps_rows: bool, has_identity: bool, identity: str, op: str, options: str, test: Callable[..., object] | None = None) -> Step:
     """
     A step that is an operation on columns (transform/column_op.h); `options` are JSON. `callable` does the same to a row; `test`: of a filter.
     """
@@ -433,9 +461,9 @@ class Plan:
     A source as the user described it: immutable, it makes the stream of what is asked for.
     """
 
-    def stream(self, columns: Mapping[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, is_look: bool = False) -> Stream:
+    def stream(self, columns: Mapping[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, is_look: bool = False, whole_documents: bool = False) -> Stream:
         """
-        The rows of these columns (all by default) and shards, from a row of the first one on where it `can_seek`. A look ahead logs nothing, and puts no row aside.
+        The rows of these columns (all by default) and shards, from a row of the first one on where it `can_seek`. A look ahead logs nothing, and puts no row aside. Documents that nobody said to cut are `whole` for a consumer that splits them.
         """
 
     def peek(self, num_rows: int) -> tuple[list[dict[str, Any]], bool] | None:
@@ -563,7 +591,7 @@ class ConversationRenderer:
         The text of the messages that a row holds in `field`, as read_conversation() reads them, with the system message and template options that it has beside them; where `field` is empty, of its instruction and answer.
         """
 
-def render_step(callable: object, plain: JinjaTemplate | None, with_tools: JinjaTemplate | None, *, name: str, text: str, keeps_rows: bool, has_identity: bool, messages: str, output: str, roles: dict[str, str], own_roles: Sequence[str], variables: str, refuses: bool) -> Step:
+def render_step(callable: object, plain: JinjaTemplate | None, with_tools: JinjaTemplate | None, *, name: str, text: str, keeps_rows: bool, has_identity: bool, identity: str, messages: str, output: str, roles: dict[str, str], own_roles: Sequence[str], variables: str, refuses: bool) -> Step:
     """
     The step that renders the conversations in column `messages` into column `output`, by template `with_tools` where the row has tools. `variables` are JSON. `callable` does the same to a row: those that are not as they should be, or beyond the native engine, are given to it, and all where there are no templates.
     """
@@ -721,7 +749,7 @@ class EmbeddingOptions:
 def embedding_examples(context: ExampleContext, options: EmbeddingOptions) -> ExampleMaker:
     """Examples for embedding models."""
 
-def examples_step(callable: object, maker: ExampleMaker, *, name: str, text: str, keeps_rows: bool, has_identity: bool, template_hash: str, keep: Sequence[str], refuses: bool, quarantine_path: str, reads_all: bool, report: object, warn: object, check_first_row: object) -> Step:
+def examples_step(callable: object, maker: ExampleMaker, *, name: str, text: str, keeps_rows: bool, has_identity: bool, identity: str, template_hash: str, keep: Sequence[str], refuses: bool, quarantine_path: str, reads_all: bool, report: object, warn: object, check_first_row: object) -> Step:
     """
     The step that makes examples of rows. Where it `refuses`, rows in error are left out, told to `warn`, and put into the file `quarantine_path` unless it is empty; else the first one ends the stream. `check_first_row` raises where the names of the first row's fields show that none makes an example.
     """
@@ -968,3 +996,18 @@ def unfinished_shards(output_path: str, storage_options: object | None = None) -
 
 def verify(data: Sequence[str], *, vocab_size: int | None = None, num_threads: int | None = None, storage_options: object = None) -> list[dict[str, Any]]:
     """Reads files whole and says what is wrong with each."""
+
+def cached(input: Plan, store: TokenStore) -> Plan:
+    """
+    The rows of a plan; what it makes of each block of its files is kept in a store, and taken from there.
+    """
+
+def why_nothing_is_kept(input: Plan) -> str:
+    """
+    Why nothing of a plan's rows can be kept, and what to do about it; "" where it can.
+    """
+
+def look_for_kept(input: Plan, store: TokenStore, *, whole_documents: bool) -> dict[str, object]:
+    """
+    Counts the blocks of a plan's files, and those that a store has; names files of which not all is there. `whole_documents`: as a packer asks for them, which splits them itself.
+    """

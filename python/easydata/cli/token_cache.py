@@ -126,7 +126,8 @@ def verify_stores(folders: Mapping[str, Keeping], report: Report) -> bool:
     """Reads all that is kept and checks it; False where something is damaged."""
     result = {}
     for folder, keeping in folders.items():
-        problems = _native.verify_store(folder, storage_options=_options(keeping))
+        found = _native.verify_store(folder, storage_options=_options(keeping))
+        problems = [{"file": file, "what": what} for file, what in found]
         for problem in problems:
             report.line(f"{problem['file']}: {problem['what']}")
         count = len(problems)
@@ -182,7 +183,9 @@ def _explained(
         reason = "its rows are kept in the memory of a process, and end with it"
         return {**found, "reason": reason}
     found["folder"] = keeping.folder
-    look = _native.look_for_kept(below, _opened(keeping).native, whole_documents=is_packed)
+    look: Mapping[str, Any] = _native.look_for_kept(
+        below, _opened(keeping).native, whole_documents=is_packed
+    )
     found |= {key: look[key] for key in ("plan", "blocks", "kept_blocks", "bytes", "kept_bytes")}
     if look["kept_blocks"] < look["blocks"]:
         found["missing"] = _why_missing(look, keeping, named_files(source._listings()))

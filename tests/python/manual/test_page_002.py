@@ -1,5 +1,6 @@
 """Manual page 002, the Pipeline API: every block does what the page says."""
 
+import dataclasses
 import itertools
 import json
 from pathlib import Path
@@ -96,6 +97,39 @@ def test_dataset_config(page: list[Block]) -> None:
     assert config.additional_fields == ["metadata"]
 
 
+def keep_row(row: dict[str, Any]) -> dict[str, Any]:
+    return row
+
+
+keep_row.version = "1"  # type: ignore[attr-defined]
+
+
+def test_a_datasets_cache_path_keeps_its_tokens(
+    page: list[Block], models: dict[str, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [{"text": text, "metadata": "m", "old_name": i} for i, text in enumerate(texts(30))]
+    write_parquet("data/a.parquet", rows)
+    # A limit counts rows that the callback may leave out: nothing is kept beside it.
+    config = page[2].run({"my_transform_fn": keep_row})["config"]
+
+    def tokens(**options: Any) -> list[list[int]]:
+        pipeline = easydata.create_pipeline([dataclasses.replace(config, **options)])
+        return [row["input_ids"] for row in pipeline.source().tokenize().build()]
+
+    wanted = ids_of(models[LLAMA], texts(30))
+    assert tokens() == wanted
+    assert "its rows are not kept: a limit counts rows" in caplog.text
+    caplog.clear()
+    assert not Path("cache").exists()
+    for _ in range(2):
+        assert tokens(num_rows=None) == wanted
+    assert Path("cache/my_dataset").is_dir()
+    kept = easydata.create_pipeline([dataclasses.replace(config, num_rows=None)])
+    source = kept.source().tokenize().get_data()["my_dataset"]
+    assert [row["input_ids"] for row in source] == wanted
+    assert source._store.native.stats()["hits"] == 1
+
+
 def two_datasets() -> easydata.PipelineConfig:
     write_parquet("one/a.parquet", [{"text": text} for text in texts(30)])
     write_jsonl("two/b.jsonl", [{"text": text} for text in texts(40, word="other")])
@@ -125,6 +159,21 @@ def test_tokenize_stage(page: list[Block], models: dict[str, Path]) -> None:
     assert [row["input_ids"] for row in rows] == ids_of(models[LLAMA], texts(30))
     assert all("text" not in row for row in rows)
     assert all(row["attention_mask"] == [1] * len(row["input_ids"]) for row in rows)
+
+
+def test_tokenize_stage_with_a_cache(page: list[Block], models: dict[str, Path]) -> None:
+    """cache_tokenized=True, as the page has it, is the default where a config has a cache."""
+    config = two_datasets()
+    config.cache = easydata.CacheStageConfig(enabled=True)
+    for number in range(2):
+        pipeline = easydata.Pipeline.from_config(config).source()
+        page[4].run({"pipeline": pipeline})
+        source = pipeline.get_data()["dataset1"]
+        assert [row["input_ids"] for row in source] == ids_of(models[LLAMA], texts(30))
+        assert source._store.native.stats()["hits"] == number
+        source._store.native.flush()
+        del pipeline, source
+    assert Path(".cache/easydel_pipeline").is_dir()
 
 
 def test_mix_stage(page: list[Block]) -> None:

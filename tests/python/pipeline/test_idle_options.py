@@ -33,7 +33,7 @@ STAGES = {
 }
 CHAT = [{"role": "user", "content": "ask"}, {"role": "assistant", "content": "say this"}]
 # Whoever runs a plan heeds these, and the rows stay.
-RUNNERS = {"loader", "writer", "writer.own", "pipeline"}
+RUNNERS = {"loader", "writer", "writer.own", "pipeline", "cache"}
 # What acts on rows that are not among ours, or by itself on none.
 ON_OTHER_ROWS = {"seed", "name", "columns", "type", "identity", "on_missing", "view", "truncation"}
 # Of files that zstd has compressed, and of tokens that are stored.
