@@ -194,6 +194,7 @@ def main() -> None:
         "examples",
         "io",
         "array_record",
+        "cache",
     ]
     parser.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--rounds", type=int, default=3)
@@ -227,6 +228,8 @@ def main() -> None:
             results += array_record(arguments.rounds)
         elif name == "io":
             results += remote_reading.remote(arguments.rounds)
+        elif name == "cache":
+            results += token_cache.token_cache(arguments.rounds)
         else:
             results += compare(name, arguments.rounds)
     record = {"machine": machine(), "results": results}

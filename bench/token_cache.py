@@ -5,6 +5,7 @@ import statistics
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import corpora
 from peer_process import PEERS, run_peer
@@ -16,7 +17,7 @@ WORKS = ("rows", "packed")
 WAYS = ("text", "kept", "warm", "arrow")
 
 
-def run(way: str, work: str, corpus: Path, tokenizer: str, folder: Path) -> dict[str, object]:
+def run(way: str, work: str, corpus: Path, tokenizer: str, folder: Path) -> dict[str, Any]:
     """One run, in a process of its own."""
     kept, saved = folder / "kept", folder / "saved"
     if way == "kept":
@@ -40,7 +41,7 @@ def token_cache(rounds: int) -> list[dict[str, object]]:
                            "save", "rows")  # fmt: skip
                 run_peer("save", command, files=[corpus])
                 for work in WORKS:
-                    runs: dict[str, list[dict[str, object]]] = {way: [] for way in WAYS}
+                    runs: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
                     for _ in range(rounds):
                         for way, done in runs.items():
                             done.append(run(way, work, corpus, tokenizer, folder))
@@ -49,20 +50,20 @@ def token_cache(rounds: int) -> list[dict[str, object]]:
 
 
 def told(
-    corpus: str, tokenizer: str, work: str, runs: dict[str, list[dict[str, object]]]
+    corpus: str, tokenizer: str, work: str, runs: dict[str, list[dict[str, Any]]]
 ) -> dict[str, object]:
     """Prints the seconds of a work, all ways."""
-    dropped = sum(each["stats"]["dropped_blocks"] for each in runs["kept"])  # type: ignore[index]
+    dropped = sum(each["stats"]["dropped_blocks"] for each in runs["kept"])
     assert dropped == 0, f"{dropped} blocks were not kept"
-    cpu = {way: statistics.median(r["cpu_seconds"] for r in done) for way, done in runs.items()}  # type: ignore[type-var]
-    wall = {way: statistics.median(r["seconds"] for r in done) for way, done in runs.items()}  # type: ignore[type-var]
+    cpu = {way: statistics.median(r["cpu_seconds"] for r in done) for way, done in runs.items()}
+    wall = {way: statistics.median(r["seconds"] for r in done) for way, done in runs.items()}
     print(f"\ntokens that are kept: {corpus}, {tokenizer}, {work}")
     for way in WAYS:
-        print(f"  {way:6s} {cpu[way]:7.3f} s of CPU {wall[way]:7.3f} s")  # type: ignore[str-format]
+        print(f"  {way:6s} {cpu[way]:7.3f} s of CPU {wall[way]:7.3f} s")
     ratios = {
-        "first epoch, kept / from text": (cpu["kept"] / cpu["text"], "< 1.05, < 1.10 of 32 bits"),  # type: ignore[operator]
-        "from text / warm": (cpu["text"] / cpu["warm"], "> 5"),  # type: ignore[operator]
-        "our Arrow output / warm": (cpu["arrow"] / cpu["warm"], "> 0.9"),  # type: ignore[operator]
+        "first epoch, kept / from text": (cpu["kept"] / cpu["text"], "< 1.05, < 1.10 of 32 bits"),
+        "from text / warm": (cpu["text"] / cpu["warm"], "> 5"),
+        "our Arrow output / warm": (cpu["arrow"] / cpu["warm"], "> 0.9"),
     }
     for title, (ratio, asked) in ratios.items():
         print(f"  {title}: {ratio:.2f} (asked for: {asked})")

@@ -1,9 +1,9 @@
 """Tokens read from text, made once and kept, or read from our own Arrow output.
 
-Arguments: a file of JSONL, a tokenizer, a folder for what is kept, a folder for the Arrow output, the
-way ("text", "kept", "warm" or "arrow"), and what reads: "rows" (batches of documents) or "packed"
-(batches of 8 x 2048 of a loader). "save" makes the Arrow output. Prints the tokens, the seconds, and
-those of the processor, of reading alone.
+Arguments: a file of JSONL, a tokenizer, a folder for what is kept, a folder for the Arrow output,
+the way ("text", "kept", "warm" or "arrow"), and what reads: "rows" (batches of documents) or
+"packed" (batches of 8 x 2048 of a loader). "save" makes the Arrow output. Prints the tokens, the
+seconds, and those of the processor, of reading alone.
 """
 
 import json

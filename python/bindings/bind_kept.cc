@@ -13,7 +13,7 @@ plan::Documents DocumentsOf(bool whole) {
   return whole ? plan::Documents::kWhole : plan::Documents::kAsTheyAre;
 }
 
-nb::dict LookForKept(const BoundPlan& plan, const BoundTokenStore& store, bool whole_documents) {
+nb::dict KeptInStore(const BoundPlan& plan, const BoundTokenStore& store, bool whole_documents) {
   const auto documents = DocumentsOf(whole_documents);
   const plan::KeptPlan kept = Unwrap(plan::KeptPlanOf(*plan.plan, documents));
   const KeptRows rows = Unwrap(plan::LookForKept(*plan.plan, documents, store.store));
@@ -53,7 +53,7 @@ void BindKept(nb::module_& m) {
       [](const BoundPlan& input) { return Unwrap(plan::WhyNothingIsKept(*input.plan)); },
       nb::arg("input"), nb::sig("def why_nothing_is_kept(input: Plan) -> str"),
       "Why nothing of a plan's rows can be kept, and what to do about it; \"\" where it can.");
-  m.def("look_for_kept", &LookForKept, nb::arg("input"), nb::arg("store"), nb::kw_only(),
+  m.def("look_for_kept", &KeptInStore, nb::arg("input"), nb::arg("store"), nb::kw_only(),
         nb::arg("whole_documents"),
         nb::sig("def look_for_kept(input: Plan, store: TokenStore, *, whole_documents: bool) -> "
                 "dict[str, object]"),

@@ -32,7 +32,7 @@ bool Has(const std::array<std::string_view, N>& names, std::string_view name) {
 }
 
 /// What the blocks of a plan's files are made into.
-Result<KeptPlan> KeptPlanOf(const StreamPlan& plan) {
+Result<KeptPlan> PlanOfBlocks(const StreamPlan& plan) {
   nlohmann::json operators = nlohmann::json::array();
   for (const KeyedNode& keyed : KeyedNodes(*plan.node)) {
     const PlanNode& node = *keyed.node;
@@ -171,7 +171,7 @@ class CachedPlan : public LogicalPlan {
         conform = transform::ConformColumns(*request.columns);
       }
     }
-    ARROW_ASSIGN_OR_RAISE(const KeptPlan kept, KeptPlanOf(all));
+    ARROW_ASSIGN_OR_RAISE(const KeptPlan kept, PlanOfBlocks(all));
     store_->NotePlan(kept.hash, kept.described);
     BlockKeeping keeping;
     keeping.store = store_;
@@ -231,13 +231,13 @@ Result<std::string> WhyNothingIsKept(const LogicalPlan& input) {
 
 Result<KeptPlan> KeptPlanOf(const LogicalPlan& input, Documents documents) {
   ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, input.Make(RequestFor(documents)));
-  return KeptPlanOf(plan);
+  return PlanOfBlocks(plan);
 }
 
 Result<KeptRows> LookForKept(const LogicalPlan& input, Documents documents,
                              std::shared_ptr<BlockStore> store) {
   ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, input.Make(RequestFor(documents)));
-  ARROW_ASSIGN_OR_RAISE(const KeptPlan kept, KeptPlanOf(plan));
+  ARROW_ASSIGN_OR_RAISE(const KeptPlan kept, PlanOfBlocks(plan));
   KeptRows counted;
   BlockKeeping keeping;
   keeping.store = std::move(store);

@@ -115,12 +115,12 @@ class DropAndDouble : public PiecewiseOp {
   }
 };
 
-std::string TextOf(int i) { return std::to_string(i) + std::string((i * 37) % 900, 'x'); }
+std::string NumberedText(int i) { return std::to_string(i) + std::string((i * 37) % 900, 'x'); }
 
-std::string Lines(int rows, bool json) {
+std::string NumberedLines(int rows, bool json) {
   std::string out;
   for (int i = 0; i < rows; ++i) {
-    out += json ? "{\"text\": \"" + TextOf(i) + "\"}\n" : TextOf(i) + "\n";
+    out += json ? "{\"text\": \"" + NumberedText(i) + "\"}\n" : NumberedText(i) + "\n";
   }
   return out;
 }
@@ -136,36 +136,36 @@ std::string Compressed(const std::string& text) {
   return out;
 }
 
-std::shared_ptr<arrow::RecordBatch> Texts(int first, int rows, int times) {
+std::shared_ptr<arrow::RecordBatch> NumberedTexts(int first, int rows, int times) {
   arrow::StringBuilder builder;
   for (int i = 0; i < rows; ++i) {
     std::string text;
-    for (int k = 0; k < times; ++k) text += TextOf(first + i);
+    for (int k = 0; k < times; ++k) text += NumberedText(first + i);
     EXPECT_TRUE(builder.Append(text).ok());
   }
   return arrow::RecordBatch::Make(arrow::schema({arrow::field("text", arrow::utf8())}), rows,
                                   {builder.Finish().ValueOrDie()});
 }
 
-std::string WriteParquet(const TestFolder& folder, const std::string& name, int rows, int group,
-                         int times) {
-  auto table = arrow::Table::FromRecordBatches({Texts(0, rows, times)}).ValueOrDie();
+std::string WriteParquetTexts(const TestFolder& folder, const std::string& name, int rows,
+                              int group, int times) {
+  auto table = arrow::Table::FromRecordBatches({NumberedTexts(0, rows, times)}).ValueOrDie();
   auto out = arrow::io::FileOutputStream::Open(folder.Path(name)).ValueOrDie();
   EXPECT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, group).ok());
   EXPECT_TRUE(out->Close().ok());
   return folder.Path(name);
 }
 
-std::string WriteArrow(const TestFolder& folder, const std::string& name, int rows, int batch,
-                       bool stream = false) {
+std::string WriteArrowTexts(const TestFolder& folder, const std::string& name, int rows, int batch,
+                            bool stream = false) {
   auto out = arrow::io::FileOutputStream::Open(folder.Path(name)).ValueOrDie();
-  const auto schema = Texts(0, 0, 1)->schema();
+  const auto schema = NumberedTexts(0, 0, 1)->schema();
   auto writer =
       (stream ? arrow::ipc::MakeStreamWriter(out, schema) : arrow::ipc::MakeFileWriter(out, schema))
           .ValueOrDie();
   for (int i = 0; i < rows; i += batch) {
-    EXPECT_TRUE(writer->WriteRecordBatch(*Texts(i, std::min(batch, rows - i), 1)).ok());
-    EXPECT_TRUE(writer->WriteRecordBatch(*Texts(i, 0, 1)).ok());
+    EXPECT_TRUE(writer->WriteRecordBatch(*NumberedTexts(i, std::min(batch, rows - i), 1)).ok());
+    EXPECT_TRUE(writer->WriteRecordBatch(*NumberedTexts(i, 0, 1)).ok());
   }
   EXPECT_TRUE(writer->Close().ok());
   EXPECT_TRUE(out->Close().ok());
@@ -176,11 +176,11 @@ using Made = std::shared_ptr<const Source>;
 
 /// A source of each kind, of several blocks or pieces, of the text that is read first.
 std::map<std::string, Made> Sources(const TestFolder& folder) {
-  const std::string lines = Lines(9000, true);
+  const std::string lines = NumberedLines(9000, true);
   std::map<std::string, Made> out;
   out["lines of JSON"] =
       MakeJsonSource(Listed({folder.Write("a.jsonl", lines), folder.Write("b.jsonl", ""),
-                             folder.Write("c.jsonl", Lines(3, true))}),
+                             folder.Write("c.jsonl", NumberedLines(3, true))}),
                      JsonLayout::kLines)
           .ValueOrDie();
   out["compressed lines"] = MakeJsonSource(Listed({folder.Write("a.jsonl.gz", Compressed(lines)),
@@ -189,19 +189,21 @@ std::map<std::string, Made> Sources(const TestFolder& folder) {
                                 .ValueOrDie();
   out["a document of JSON"] =
       MakeJsonSource(Listed({folder.Write("a.json", lines)}), JsonLayout::kAuto).ValueOrDie();
-  out["text"] =
-      MakeTextSource(Listed({folder.Write("a.txt", Lines(9000, false))}), "text").ValueOrDie();
-  out["CSV"] =
-      MakeCsvSource(Listed({folder.Write("a.csv", "text\n" + Lines(9000, false))}), CsvDialect())
-          .ValueOrDie();
+  out["text"] = MakeTextSource(Listed({folder.Write("a.txt", NumberedLines(9000, false))}), "text")
+                    .ValueOrDie();
+  out["CSV"] = MakeCsvSource(Listed({folder.Write("a.csv", "text\n" + NumberedLines(9000, false))}),
+                             CsvDialect())
+                   .ValueOrDie();
   out["row groups"] =
-      MakeParquetSource(Listed({WriteParquet(folder, "a.parquet", 9000, 700, 1)})).ValueOrDie();
+      MakeParquetSource(Listed({WriteParquetTexts(folder, "a.parquet", 9000, 700, 1)}))
+          .ValueOrDie();
   out["slices of row groups"] =
-      MakeParquetSource(Listed({WriteParquet(folder, "b.parquet", 3000, 2600, 20)})).ValueOrDie();
+      MakeParquetSource(Listed({WriteParquetTexts(folder, "b.parquet", 3000, 2600, 20)}))
+          .ValueOrDie();
   out["record batches"] =
-      MakeArrowSource(Listed({WriteArrow(folder, "a.arrow", 9000, 4100)})).ValueOrDie();
+      MakeArrowSource(Listed({WriteArrowTexts(folder, "a.arrow", 9000, 4100)})).ValueOrDie();
   out["a stream of record batches"] =
-      MakeArrowSource(Listed({WriteArrow(folder, "b.arrow", 9000, 4100, true)})).ValueOrDie();
+      MakeArrowSource(Listed({WriteArrowTexts(folder, "b.arrow", 9000, 4100, true)})).ValueOrDie();
   return out;
 }
 
@@ -212,8 +214,8 @@ struct Setting {
 };
 
 /// The stage that keeps nothing, and the one that does.
-StageContract Contract(const Made& source, const SourceStageOptions& options,
-                       const Setting& setting, const std::shared_ptr<BlockStore>& store) {
+StageContract KeptContract(const Made& source, const SourceStageOptions& options,
+                           const Setting& setting, const std::shared_ptr<BlockStore>& store) {
   StageContract contract;
   SourceStageOptions asked = options;
   asked.columns = {{{"text", ColumnKind::kText}}};
@@ -243,7 +245,7 @@ StageContract Contract(const Made& source, const SourceStageOptions& options,
   return contract;
 }
 
-SourceStageOptions Shuffled(SourceShuffle mode) {
+SourceStageOptions OptionsOfOrder(SourceShuffle mode) {
   SourceStageOptions options;
   options.shuffle.mode = mode;
   options.shuffle.seed = 7;
@@ -265,7 +267,7 @@ std::vector<std::string> AllOf(const StageContract& contract, std::vector<DropCo
 }
 
 /// The rows of one lane after the other, and what all of them left out.
-std::vector<std::string> RowsOfLanes(const StageContract& contract, int64_t lanes) {
+std::vector<std::string> RowsOfEachLane(const StageContract& contract, int64_t lanes) {
   std::vector<std::string> out;
   std::vector<DropCount> dropped;
   for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -303,15 +305,16 @@ TEST_P(KeptPiecesTest, GivesWhatTheSourceGives) {
       const bool is_by_row = mode == SourceShuffle::kRows || mode == SourceShuffle::kGrain;
       if (is_by_row && setting.kept.size() == 2) continue;
       for (const int64_t lanes : {1, 3}) {
-        const auto options = Shuffled(mode);
-        const auto expected = RowsOfLanes(Contract(source, options, setting, nullptr), lanes);
+        const auto options = OptionsOfOrder(mode);
+        const auto expected =
+            RowsOfEachLane(KeptContract(source, options, setting, nullptr), lanes);
         for (const char* state : {"cold", "warm", "half", "lost"}) {
           SCOPED_TRACE(std::string(state) + " " + std::to_string(lanes) + " lanes, order " +
                        std::to_string(static_cast<int>(mode)));
           if (state == std::string("half")) store->Evict(1, 2);
           store->forget = nullptr;
           if (state == std::string("lost")) store->forget = [](int n) { return n % 3 == 0; };
-          const auto rows = RowsOfLanes(Contract(source, options, setting, store), lanes);
+          const auto rows = RowsOfEachLane(KeptContract(source, options, setting, store), lanes);
           ASSERT_EQ(rows.size(), expected.size());
           for (size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(rows[i], expected[i]) << i;
         }
@@ -320,11 +323,11 @@ TEST_P(KeptPiecesTest, GivesWhatTheSourceGives) {
   }
   // What is there is not made again.
   const auto store = std::make_shared<MapBlockStore>();
-  AllRows(Contract(source, {}, keeps_rows, store));
+  AllRows(KeptContract(source, {}, keeps_rows, store));
   const int calls = add->calls;
   const int puts = store->puts;
-  AllRows(Contract(source, Shuffled(SourceShuffle::kRows), keeps_rows, store));
-  AllRows(Contract(source, Shuffled(SourceShuffle::kGrain), keeps_rows, store));
+  AllRows(KeptContract(source, OptionsOfOrder(SourceShuffle::kRows), keeps_rows, store));
+  AllRows(KeptContract(source, OptionsOfOrder(SourceShuffle::kGrain), keeps_rows, store));
   EXPECT_EQ(add->calls, calls);
   EXPECT_EQ(store->puts, puts);
 }
@@ -337,7 +340,7 @@ TEST_P(KeptPiecesTest, KeepsTheContract) {
   store->forget = [](int n) { return n % 5 == 0; };
   for (const SourceShuffle mode :
        {SourceShuffle::kNone, SourceShuffle::kRows, SourceShuffle::kGrain}) {
-    StageContract contract = Contract(source, Shuffled(mode), setting, store);
+    StageContract contract = KeptContract(source, OptionsOfOrder(mode), setting, store);
     contract.max_restores = 12;
     CheckStageContract(contract);
   }
@@ -349,10 +352,10 @@ TEST_P(KeptPiecesTest, ReadsNoFileOfWhatIsThere) {
   const Made source = Sources(folder).at(GetParam());
   const auto store = std::make_shared<MapBlockStore>();
   const Setting setting = {{}, {std::make_shared<AddLength>()}, {}};
-  const auto expected = AllRows(Contract(source, {}, setting, store));
+  const auto expected = AllRows(KeptContract(source, {}, setting, store));
   StageContext context;
   context.pool = std::make_shared<exec::ThreadPool>(2);
-  auto stage = Contract(source, {}, setting, store).make(context).ValueOrDie();
+  auto stage = KeptContract(source, {}, setting, store).make(context).ValueOrDie();
   std::vector<std::string> rows;
   while (auto batch = stage->Next().ValueOrDie()) {
     for (auto& row : DescribeRows(*batch)) rows.push_back(std::move(row));
