@@ -23,11 +23,25 @@ class ThreadName {
   const char* const text_;
 };
 
+/// How many of the engine's threads have not done their work: others may have their names, since a
+/// thread that a library or a person's callable starts on one of ours takes its name over.
+int NumThreads();
+
+/// Counts its thread, one of the engine's, as long as it lives.
+class CountedThread {
+ public:
+  CountedThread();
+  ~CountedThread();
+  CountedThread(const CountedThread&) = delete;
+  CountedThread& operator=(const CountedThread&) = delete;
+};
+
 /// Starts a thread of the engine's. All are started here, so that each has a name; where the system
 /// gives none, std::system_error is thrown.
 template <typename Work>
 std::thread StartThread(ThreadName name, Work work) {
   return std::thread([name, work = std::move(work)]() mutable {
+    const CountedThread counted;
     pthread_setname_np(pthread_self(), name.text());
     work();
   });

@@ -21,8 +21,8 @@ constexpr std::chrono::milliseconds kIdleTime{2000};
 /// Submit() throws std::system_error. Thread-safe.
 class ThreadPool {
  public:
-  /// What becomes of threads without a task: they wait for the next one; or end after kIdleTime, and
-  /// start one by one as tasks need them, for a pool that lives as long as the process.
+  /// What becomes of threads without a task: they wait for the next one; or end after kIdleTime,
+  /// and start one by one as tasks need them, for a pool that lives as long as the process.
   enum class Idle { kWaits, kEnds };
 
   /// Makes a pool of `num_threads` workers; 0 means one per core that this process may use.

@@ -9,6 +9,7 @@
 #include <future>
 #include <thread>
 
+#include "easydata/exec/start_thread.h"
 #include "easydata/exec/threads_for_tests.h"
 
 namespace easydata::exec {
@@ -55,9 +56,11 @@ TEST(ThreadPoolTest, ThreadsHaveANameAndEndWithTheirPool) {
     ThreadPool pool(3);
     pool.Submit([] {});
     EXPECT_TRUE(AwaitThreadsNamed("easydata-worker", 3));
+    EXPECT_EQ(NumThreads(), 3);
     usleep(1000 * (kIdleTime.count() + 200));
     EXPECT_EQ(ThreadsNamed("easydata-worker"), 3) << "they wait for the next task";
   }
+  EXPECT_EQ(NumThreads(), 0);
   EXPECT_TRUE(AwaitThreadsNamed("easydata-worker", 0));
 }
 
@@ -102,6 +105,7 @@ TEST(ThreadPoolTest, ForkedChildMakesItsOwnThreads) {
   in_parent.get_future().wait();
   const pid_t child = fork();
   if (child == 0) {
+    if (NumThreads() != 0) _exit(2);
     std::promise<void> in_child;
     pool.Submit([&] { in_child.set_value(); });
     const bool ran =

@@ -87,7 +87,7 @@ Status Renderer::Render(const Template& compiled, std::span<const Variable> vari
 
 void Renderer::Shrink() {
   arena_.Reset(kKeptBytes);
-  if (text_.capacity() > kKeptBytes) text_ = std::string();
+  if (text_.capacity() > kKeptBytes) std::string().swap(text_);  // an assignment keeps it
   if (marks_.capacity() * sizeof(Mark) > kKeptBytes) marks_ = std::vector<Mark>();
   if (machine_->bytes_held() > kKeptBytes) machine_ = std::make_unique<Machine>(&arena_);
 }

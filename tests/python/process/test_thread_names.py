@@ -14,3 +14,5 @@ def test_all_threads_have_a_name_and_none_stays(tmp_path: Path) -> None:
         found["seen"]
     )
     assert found["left"] == []
+    assert found["most"] >= 3
+    assert found["at the end"] == 0

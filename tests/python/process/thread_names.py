@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from engine_parts import num_threads
 from fault_server import FaultServer
 from thread_count import threads_by_name
 
@@ -24,10 +25,13 @@ def names(before: set[str]) -> Iterator[str]:
 def main(folder: Path) -> None:
     data = "".join(f'{{"text": "row {i}"}}\n' for i in range(2000)).encode()
     seen: set[str] = set()
+    most = 0
     with FaultServer({"/rows.jsonl": data, "/more.jsonl": data}) as server:
         before = set(threads_by_name())
 
         def look(row: Row) -> Row:
+            nonlocal most
+            most = max(most, num_threads())
             seen.update(names(before))
             return row
 
@@ -41,7 +45,8 @@ def main(folder: Path) -> None:
         deadline = time.monotonic() + PATIENCE
         while (left := sorted(names(before))) and time.monotonic() < deadline:
             time.sleep(0.05)
-    print(json.dumps({"seen": sorted(seen), "left": left}))
+    counts = {"most": most, "at the end": num_threads()}
+    print(json.dumps({"seen": sorted(seen), "left": left, **counts}))
 
 
 main(Path(sys.argv[1]))
