@@ -9,7 +9,6 @@ import gc
 import importlib
 import itertools
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -19,7 +18,7 @@ from resident_memory import give_back, resident
 # More than these bytes, or a thread of the engine's, is a failure.
 MOST = 1 << 30
 # What tests import when they run, as far as it is large.
-LIBRARIES = ("datasets", "fsspec", "grain", "jax", "pandas", "polars", "sklearn", "torchdata")
+LIBRARIES = ("datasets", "grain", "jax", "pandas", "polars", "torch", "torchdata", "trl")
 SHOWN = 20
 # Threads that serve the whole process end two seconds after their last work.
 PATIENCE = 10
@@ -55,7 +54,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
     done = yield
     if nextitem is None or nextitem.path != item.path:
-        look(str(item.path.relative_to(Path.cwd())))
+        look(item.nodeid.partition("::")[0])
     return done
 
 
