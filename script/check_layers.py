@@ -86,6 +86,12 @@ CALLS = (
         ("http/server_error.h",),
         "the words of servers are shown escaped; use http/server_error.h",
     ),
+    (
+        re.compile(r"\bstd::(j?thread\(|async\()|\bpthread_create\(|\bstd::j?thread \w+[({]"),
+        None,
+        ("exec/start_thread.h",),
+        "the engine's threads have names; use exec/start_thread.h",
+    ),
 )
 # Their names are everybody's; the names of a module are otherwise in a namespace like it.
 NAMESPACE_LESS = ("base", "stream")

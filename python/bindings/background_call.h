@@ -10,6 +10,7 @@
 
 #include "bindings.h"
 #include "easydata/exec/exception_status.h"
+#include "easydata/exec/start_thread.h"
 #include "easydata/exec/work_gate.h"
 #include "operators/engine_gil.h"
 
@@ -23,7 +24,7 @@ class BackgroundCall {
   /// for.
   BackgroundCall(std::function<Result<T>()> work, std::function<void()> cancel)
       : cancel_(std::move(cancel)) {
-    thread_ = std::thread([this, work = std::move(work)] {
+    thread_ = exec::StartThread("easydata-call", [this, work = std::move(work)] {
       auto result = [&] {
         exec::WorkScope working;
         return exec::CatchExceptions(work);

@@ -144,7 +144,7 @@ class BoundTemplate {
   std::shared_ptr<const jinja::Template> template_;
 };
 
-/// The renderer of this thread, which keeps its memory.
+/// The renderer of this thread, for a RendererUse.
 Renderer& OwnRenderer() {
   static thread_local Renderer renderer;
   return renderer;
@@ -157,6 +157,7 @@ nb::object TextOf(const std::string& text) {
 
 nb::object Probe(const BoundTemplate& self, nb::dict variables) {
   Renderer& renderer = OwnRenderer();
+  const jinja::RendererUse use(&renderer);
   jinja::RenderOptions options;
   options.max_steps = 1'000'000;
   options.max_text_bytes = size_t{4} << 20;
@@ -200,6 +201,7 @@ std::string FieldsOf(const jinja::Mark& mark) {
 nb::object Trace(const BoundTemplate& self, nb::dict variables, std::string_view messages,
                  std::optional<double> now, bool fields) {
   Renderer& renderer = OwnRenderer();
+  const jinja::RendererUse use(&renderer);
   self.Render(variables, messages, now, &renderer);
   nb::list marks;
   for (const jinja::Mark& mark : renderer.marks()) {
@@ -405,6 +407,7 @@ void BindChat(nb::module_& m) {
           "render",
           [](const BoundTemplate& self, nb::dict variables, std::optional<double> now) {
             Renderer& renderer = OwnRenderer();
+            const jinja::RendererUse use(&renderer);
             self.Render(variables, std::nullopt, now, &renderer);
             return TextOf(renderer.text());
           },

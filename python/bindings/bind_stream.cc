@@ -5,6 +5,7 @@
 #include "bindings.h"
 #include "bound_stream.h"
 #include "easydata/exec/exception_status.h"
+#include "easydata/exec/start_thread.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
 #include "operators/json_objects.h"
@@ -38,6 +39,9 @@ void BindStream(nb::module_& m) {
       .def("__repr__", [](const Stream& stream) {
         return "Stream(" + Describe(*stream.plan.node).dump() + ")";
       });
+  m.def("num_threads", &exec::NumThreads,
+        "How many of the engine's threads there are. By their names there may be more: a thread "
+        "that a library starts on one of ours takes its name over.");
 }
 
 }  // namespace easydata

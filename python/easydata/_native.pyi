@@ -42,6 +42,11 @@ class Stream:
 
     def __repr__(self) -> str: ...
 
+def num_threads() -> int:
+    """
+    How many of the engine's threads there are. By their names there may be more: a thread that a library starts on one of ours takes its name over.
+    """
+
 def names_hub_dataset(type: str | None, data_files: Sequence[str]) -> bool:
     """
     Whether a config names a data set of the Hugging Face Hub, and not files.

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "easydata/exec/start_thread.h"
 #include "easydata/exec/work_gate.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
@@ -156,7 +157,7 @@ void Retire(std::shared_ptr<void> threads) {
   }
   auto* left = new std::shared_ptr<void>(std::move(threads));
   try {
-    std::thread([left] {
+    exec::StartThread("easydata-ending", [left] {
       exec::WorkScope::UpToThreadEnd();
       delete left;
     }).detach();

@@ -353,6 +353,8 @@ def _silent() -> Any:
     utils: Any = importlib.import_module("huggingface_hub.utils")
 
     class Silent(utils.tqdm):  # type: ignore[misc]
+        monitor_interval = 0  # else each class of bars starts a thread, for good
+
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **{**kwargs, "disable": True})
 

@@ -51,7 +51,7 @@ class NativeRenderer final : public ChatRenderer {
     jinja::RenderOptions options;
     options.trace = request.trace;
     if (compiled.uses_clock()) options.now = compiled.now();
-    renderer.Reset();
+    const jinja::RendererUse use(&renderer);
     const Status status = renderer.Render(compiled, variables, options);
     if (status.IsNotImplemented() && fallback_ != nullptr) return fallback_->Render(request, out);
     ARROW_RETURN_NOT_OK(status);

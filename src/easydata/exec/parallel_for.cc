@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "easydata/exec/exception_status.h"
+#include "easydata/exec/start_thread.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/work_gate.h"
 
@@ -57,10 +58,10 @@ Status ParallelFor(size_t count, int num_threads, const std::function<Status(siz
   threads.reserve(limit);
   try {
     while (threads.size() + 1 < limit) {
-      threads.emplace_back([&] {
+      threads.push_back(StartThread("easydata-worker", [&] {
         WorkScope::UpToThreadEnd();
         calls.Run();
-      });
+      }));
     }
   } catch (const std::system_error&) {
     // The threads that there are do the work.

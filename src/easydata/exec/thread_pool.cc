@@ -3,10 +3,12 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <system_error>
 #include <utility>
 
+#include "easydata/exec/start_thread.h"
 #include "easydata/exec/work_gate.h"
 
 namespace easydata::exec {
@@ -19,8 +21,8 @@ int AvailableCores() {
   return cores == 0 ? 1 : static_cast<int>(cores);
 }
 
-ThreadPool::ThreadPool(int num_threads)
-    : num_threads_(num_threads > 0 ? num_threads : AvailableCores()) {}
+ThreadPool::ThreadPool(int num_threads, Idle idle)
+    : num_threads_(num_threads > 0 ? num_threads : AvailableCores()), idle_(idle) {}
 
 ThreadPool::~ThreadPool() {
   // After a fork the threads exist in the parent only: nothing to join, and their mutex may be
@@ -37,13 +39,19 @@ ThreadPool::~ThreadPool() {
   delete state_;
 }
 
+void ThreadPool::AddThread(State* state) {
+  state->threads.push_back(
+      StartThread("easydata-worker", [state, idle = idle_] { Work(state, idle); }));
+}
+
 void ThreadPool::EnsureStarted() {
   std::lock_guard<std::mutex> lock(start_mutex_);
   if (state_ != nullptr && owner_pid_ == getpid()) return;
   auto state = std::make_unique<State>();
   state->threads.reserve(num_threads_);
   try {
-    for (int i = 0; i < num_threads_; ++i) state->threads.emplace_back(Work, state.get());
+    const int first = idle_ == Idle::kWaits ? num_threads_ : 0;
+    for (int i = 0; i < first; ++i) AddThread(state.get());
   } catch (const std::system_error&) {
     // Fewer do as well, if more slowly.
     if (state->threads.empty()) throw;
@@ -57,18 +65,46 @@ void ThreadPool::Submit(std::function<void()> task) {
   EnsureStarted();
   {
     std::lock_guard<std::mutex> lock(state_->mutex);
+    if (idle_ == Idle::kEnds && state_->waiting <= state_->tasks.size() &&
+        state_->threads.size() < static_cast<size_t>(num_threads_)) {
+      try {
+        AddThread(state_);
+      } catch (const std::system_error&) {
+        if (state_->threads.empty()) throw;
+      }
+    }
     state_->tasks.push_back(std::move(task));
   }
   state_->wake.notify_one();
 }
 
-void ThreadPool::Work(State* state) {
+bool ThreadPool::HasTask(State* state, Idle idle, std::unique_lock<std::mutex>* lock) {
+  const auto is_wanted = [&] { return state->stop || !state->tasks.empty(); };
+  ++state->waiting;
+  bool is_idle = false;
+  if (idle == Idle::kWaits) {
+    state->wake.wait(*lock, is_wanted);
+  } else {
+    is_idle = !state->wake.wait_for(*lock, kIdleTime, is_wanted);
+  }
+  --state->waiting;
+  if (is_idle) {
+    // Nobody joins it, and it knows nothing of the pool from here on.
+    const auto own = std::find_if(
+        state->threads.begin(), state->threads.end(),
+        [](const std::thread& each) { return each.get_id() == std::this_thread::get_id(); });
+    own->detach();
+    state->threads.erase(own);
+  }
+  return !state->tasks.empty();
+}
+
+void ThreadPool::Work(State* state, Idle idle) {
   for (;;) {
     std::function<void()> task;
     {
       std::unique_lock<std::mutex> lock(state->mutex);
-      state->wake.wait(lock, [&] { return state->stop || !state->tasks.empty(); });
-      if (state->tasks.empty()) break;
+      if (!HasTask(state, idle, &lock)) break;
       task = std::move(state->tasks.front());
       state->tasks.pop_front();
     }

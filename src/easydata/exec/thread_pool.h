@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -9,6 +10,9 @@
 
 namespace easydata::exec {
 
+/// How long threads that serve the whole process have nothing to do before they end.
+constexpr std::chrono::milliseconds kIdleTime{2000};
+
 /// Runs tasks on a fixed number of worker threads, in the order in which they were submitted.
 ///
 /// Threads start with the first task, never before, and end in the destructor, which waits for
@@ -17,8 +21,12 @@ namespace easydata::exec {
 /// Submit() throws std::system_error. Thread-safe.
 class ThreadPool {
  public:
+  /// What becomes of threads without a task: they wait for the next one; or end after kIdleTime,
+  /// and start one by one as tasks need them, for a pool that lives as long as the process.
+  enum class Idle { kWaits, kEnds };
+
   /// Makes a pool of `num_threads` workers; 0 means one per core that this process may use.
-  explicit ThreadPool(int num_threads = 0);
+  explicit ThreadPool(int num_threads = 0, Idle idle = Idle::kWaits);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -36,12 +44,16 @@ class ThreadPool {
     std::deque<std::function<void()>> tasks;
     bool stop = false;
     std::vector<std::thread> threads;
+    size_t waiting = 0;  // threads
   };
 
-  static void Work(State* state);
+  static void Work(State* state, Idle idle);
+  static bool HasTask(State* state, Idle idle, std::unique_lock<std::mutex>* lock);
+  void AddThread(State* state);
   void EnsureStarted();
 
   const int num_threads_;
+  const Idle idle_;
   std::mutex start_mutex_;
   State* state_ = nullptr;
   int owner_pid_ = 0;

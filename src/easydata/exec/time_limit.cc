@@ -2,11 +2,13 @@
 
 #include <system_error>
 
+#include "easydata/exec/start_thread.h"
+
 namespace easydata::exec {
 
 TimeLimit::TimeLimit(std::chrono::milliseconds time) {
   try {
-    watch_ = std::thread([this, time] {
+    watch_ = StartThread("easydata-limit", [this, time] {
       std::unique_lock<std::mutex> lock(mutex_);
       if (!wake_.wait_for(lock, time, [this] { return ends_; })) is_over_ = true;
     });

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 
+#include "easydata/exec/threads_for_tests.h"
+
 namespace easydata::exec {
 namespace {
 
@@ -24,8 +26,12 @@ TEST(TimeLimitTest, StopsWorkWhenTheTimeIsOver) {
 
 TEST(TimeLimitTest, EndsAtOnce) {
   const auto begin = std::chrono::steady_clock::now();
-  { const TimeLimit limit(std::chrono::seconds(60)); }
+  {
+    const TimeLimit limit(std::chrono::seconds(60));
+    EXPECT_TRUE(AwaitThreadsNamed("easydata-limit", 1));
+  }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_TRUE(AwaitThreadsNamed("easydata-limit", 0));
   EXPECT_FALSE(StopScope::Stopped());
 }
 

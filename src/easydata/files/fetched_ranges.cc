@@ -36,10 +36,10 @@ class FetchedBytes {
   const int64_t bytes_;
 };
 
-/// Threads that wait for servers.
+/// Threads that wait for servers, while there is something to fetch.
 exec::ThreadPool* FetchPool() {
   // As long as the process: what it runs may outlast all files.
-  static auto* const pool = new exec::ThreadPool(kFetchesAtOnce);
+  static auto* const pool = new exec::ThreadPool(kFetchesAtOnce, exec::ThreadPool::Idle::kEnds);
   return pool;
 }
 

@@ -15,7 +15,9 @@
 #include "easydata/base/lower_case.h"
 #include "easydata/exec/environment.h"
 #include "easydata/exec/exception_status.h"
+#include "easydata/exec/start_thread.h"
 #include "easydata/exec/stop_scope.h"
+#include "easydata/exec/thread_pool.h"
 #include "easydata/exec/work_gate.h"
 #include "easydata/http/answer_text.h"
 #include "easydata/http/curl_library.h"
@@ -275,9 +277,9 @@ class HttpLoop {
   void Add(Transfer* transfer) {
     {
       std::lock_guard<exec::ForkableMutex> lock(mutex_);
-      // It lives as long as the process, which it neither keeps from ending nor works beyond
-      // (exec::EndAllWork).
-      if (!has_thread_) std::thread([this] { Run(); }).detach();
+      // It ends when it has had nothing to do for a while, and neither keeps the process from
+      // ending nor works beyond it (exec::EndAllWork).
+      if (!has_thread_) exec::StartThread("easydata-http", [this] { Run(); }).detach();
       has_thread_ = true;
       waiting_.push_back(transfer);
     }
@@ -288,6 +290,7 @@ class HttpLoop {
 
  private:
   void Run() {
+    auto busy_at = Clock::now();
     for (;;) {
       {
         exec::WorkScope working;
@@ -297,9 +300,22 @@ class HttpLoop {
           FailAll(std::current_exception());
         }
       }
-      const auto pause = under_way_.empty() ? std::chrono::milliseconds(60'000) : kTick;
+      if (!under_way_.empty()) {
+        busy_at = Clock::now();
+      } else if (Clock::now() - busy_at >= exec::kIdleTime && LeaveOff()) {
+        break;
+      }
+      const auto pause = under_way_.empty() ? exec::kIdleTime : kTick;
       curl_.multi_poll(multi_, nullptr, 0, static_cast<int>(pause.count()), nullptr);
     }
+    exec::WorkScope::UpToThreadEnd();
+  }
+
+  /// True where nothing waits: the next request starts another thread, so this one has to end.
+  bool LeaveOff() {
+    std::lock_guard<exec::ForkableMutex> lock(mutex_);
+    has_thread_ = !waiting_.empty();
+    return !has_thread_;
   }
 
   void Step() {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "easydata/exec/threads_for_tests.h"
 #include "easydata/http/scripted_server_for_tests.h"
 
 namespace easydata::http {
@@ -57,6 +58,17 @@ TEST(HttpClientTest, TakesNoMoreHeadersThanItsBound) {  // X3
     EXPECT_EQ(response.failure, HttpFailure::kBroken);
     EXPECT_LT(response.headers.all.size(), 30'000U);
     EXPECT_NE(response.error, "");
+  }
+}
+
+TEST(HttpClientTest, ItsThreadEndsWhenItIsIdleAndComesAgain) {
+  for (int round = 0; round < 2; ++round) {
+    ScriptedServer server([](int, const std::string&) { return AnswerOf("200 OK", "some text"); });
+    ThrowingReceiver receiver("");
+    const HttpRequest request{server.origin() + "/a"};
+    EXPECT_EQ(HttpClient::Send(request, {}, &receiver).ValueOrDie().status, 200);
+    EXPECT_TRUE(exec::AwaitThreadsNamed("easydata-http", 1));
+    EXPECT_TRUE(exec::AwaitThreadsNamed("easydata-http", 0));
   }
 }
 

@@ -68,6 +68,9 @@ class Arena {
     return {made, text.size()};
   }
 
+  /// The memory that it has taken.
+  size_t bytes_held() const { return used_; }
+
   /// Forgets all that was made. Memory up to `keep` bytes stays for the next rendering.
   void Reset(size_t keep = size_t{1} << 20) {
     while (blocks_.size() > 1 || (blocks_.size() == 1 && blocks_[0].bytes > keep)) {

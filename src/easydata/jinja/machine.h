@@ -23,6 +23,14 @@ class Machine {
            bool* shows_tools);
 
   Arena* arena() { return &arena_; }
+
+  /// The memory that it keeps for the next program.
+  size_t bytes_held() const {
+    return (stack_.capacity() + variables_.capacity() + context_.capacity()) * sizeof(Value) +
+           loops_.capacity() * sizeof(OpenLoop) + held_.capacity() * sizeof(HeldMark) +
+           scratch_.capacity();
+  }
+
   const RenderOptions& options() const { return *options_; }
 
   /// Counts work that no instruction counts, for the bound.

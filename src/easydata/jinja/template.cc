@@ -85,6 +85,18 @@ Status Renderer::Render(const Template& compiled, std::span<const Variable> vari
   }
 }
 
+void Renderer::Shrink() {
+  arena_.Reset(kKeptBytes);
+  if (text_.capacity() > kKeptBytes) std::string().swap(text_);  // an assignment keeps it
+  if (marks_.capacity() * sizeof(Mark) > kKeptBytes) marks_ = std::vector<Mark>();
+  if (machine_->bytes_held() > kKeptBytes) machine_ = std::make_unique<Machine>(&arena_);
+}
+
+size_t Renderer::bytes_held() const {
+  return arena_.bytes_held() + text_.capacity() + marks_.capacity() * sizeof(Mark) +
+         machine_->bytes_held();
+}
+
 Value MarkMessages(const Value& list, std::span<const SourceField> fields, Arena* arena,
                    uint8_t others) {
   if (!list.Is(ValueKind::kList)) return list;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <memory>
@@ -117,11 +118,19 @@ class Renderer {
   void Take(std::string* text, std::vector<Mark>* marks) {
     text_.swap(*text);
     marks_.swap(*marks);
-    text_.reserve(text->size());
+    text_.reserve(std::min(text->size(), kKeptBytes));
   }
+
+  /// Forgets all, and gives back what a giant rendering took.
+  void Shrink();
+
+  /// The memory that it has, for what was rendered and for the next text.
+  size_t bytes_held() const;
 
  private:
   friend class Machine;
+  // Of each kind of memory.
+  static constexpr size_t kKeptBytes = size_t{1} << 20;
 
   Arena arena_;
   std::string text_ = {};
@@ -129,6 +138,18 @@ class Renderer {
   bool hit_bound_ = false;
   bool shows_tools_ = false;
   std::unique_ptr<Machine> machine_;
+};
+
+/// A use of the renderer that a thread keeps, and of what it made: at its end the renderer shrinks.
+class RendererUse {
+ public:
+  explicit RendererUse(Renderer* renderer) : renderer_(*renderer) {}
+  ~RendererUse() { renderer_.Shrink(); }
+  RendererUse(const RendererUse&) = delete;
+  RendererUse& operator=(const RendererUse&) = delete;
+
+ private:
+  Renderer& renderer_;
 };
 
 /// A field of messages, and the bit of Value::kSources that its texts have.

@@ -51,6 +51,18 @@ TEST(CompileTest, TextThatIsNotUtf8IsRefused) {
   }
 }
 
+TEST_F(TemplateTest, AGiantRenderingLeavesNoMemoryBehind) {
+  const std::string giant =
+      "{% set ns = namespace(l=[]) %}{% for i in range(40000) %}{% set ns.l = ns.l + ['abcdefgh'] "
+      "%}{{ 'abcdefgh' * 100 }}{% endfor %}";
+  EXPECT_THAT(Text(giant), HasSubstr("more than 256 MB"));
+  EXPECT_GT(renderer_.bytes_held(), size_t{200} << 20);
+  EXPECT_GT(renderer_.text().capacity(), size_t{2} << 20);
+  renderer_.Shrink();
+  EXPECT_LT(renderer_.bytes_held(), size_t{4} << 20);
+  EXPECT_EQ(Text("{{ x }}"), "5");
+}
+
 TEST_F(TemplateTest, PrintsValuesAsPythonDoes) {
   EXPECT_EQ(Text("{{ none }} {{ true }} {{ 1.0 }} {{ 1e16 }} {{ 'a' }} {{ missing }}|"),
             "None True 1.0 1e+16 a |");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "easydata/exec/exception_status.h"
+#include "easydata/exec/start_thread.h"
 #include "easydata/exec/thread_pool.h"
 #include "easydata/exec/work_gate.h"
 #include "easydata/stream/stage_timer.h"
@@ -32,7 +33,7 @@ BatchProducer::BatchProducer(const StreamPlan& plan, const std::shared_ptr<exec:
                              int64_t first_step)
     : options_(options), assembler_(plan, pool, options.steps), ahead_(options.prefetch_batches) {
   assembler_.Start(position, first_step);
-  if (options_.prefetch) thread_ = std::thread([this] { Run(); });
+  if (options_.prefetch) thread_ = exec::StartThread("easydata-loader", [this] { Run(); });
 }
 
 BatchProducer::~BatchProducer() {

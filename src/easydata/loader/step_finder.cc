@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "easydata/exec/exception_status.h"
+#include "easydata/exec/start_thread.h"
 #include "easydata/exec/thread_pool.h"
 
 namespace easydata::loader {
@@ -67,10 +68,12 @@ Result<std::optional<LoaderPosition>> StepFinder::Seek(
   ARROW_ASSIGN_OR_RAISE(auto stage, plan_.make(context));
   // On a thread of its own, which this one can stop.
   const auto wait = [&](auto look) {
-    auto looking = std::async(std::launch::async, [&look] {
+    std::packaged_task task([&look] {
       exec::WorkScope working;
       return exec::CatchExceptions(look);
     });
+    auto looking = task.get_future();
+    std::thread thread = exec::StartThread("easydata-seek", std::move(task));
     const auto ready = [&looking] {
       exec::WaitScope waiting;
       return looking.wait_for(kInterruptedEvery) == std::future_status::ready;
@@ -78,6 +81,8 @@ Result<std::optional<LoaderPosition>> StepFinder::Seek(
     while (!ready()) {
       if (cancelled_ || (interrupted != nullptr && interrupted())) stage->Cancel();
     }
+    exec::WaitScope waiting;
+    thread.join();
     return looking.get();
   };
   if (!steps.IsEndless(plan_.facts())) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "easydata/exec/exception_status.h"
+#include "easydata/exec/start_thread.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/time_limit.h"
 #include "easydata/http/http_object.h"
@@ -172,7 +173,7 @@ Status ObjectLock::CheckConditionalWrites() {
 Status ObjectLock::StartRenewing() {
   renewed_at_ = Clock::now();
   return exec::CatchExceptions([this] {
-    thread_ = std::thread([this] { KeepRenewing(); });
+    thread_ = exec::StartThread("easydata-lock", [this] { KeepRenewing(); });
     return Status::OK();
   });
 }

@@ -22,12 +22,20 @@ def thread_numbers() -> set[str]:
     return set.intersection(*_looks())
 
 
+def threads_by_name() -> dict[str, str]:
+    """What the kernel calls its threads of this process, by their numbers.
+
+    Those of the engine are called easydata-...; those that Arrow's allocator starts as it sees fit
+    are left out.
+    """
+    names = {number: _name(number) for number in os.listdir("/proc/self/task")}
+    return {number: name for number, name in names.items() if name not in ("", "jemalloc_bg_thd")}
+
+
 def _looks() -> list[set[str]]:
-    """Several looks at the threads, without those that Arrow's allocator starts as it sees fit."""
     looks = []
     for _ in range(10):
-        numbers = os.listdir("/proc/self/task")
-        looks.append({each for each in numbers if _name(each) not in ("", "jemalloc_bg_thd")})
+        looks.append(set(threads_by_name()))
         time.sleep(0.005)
     return looks
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -116,6 +117,15 @@ def test_a_name_is_the_folder_that_the_hub_has(models: HubServer, tmp_path: Path
     forget()
     Tokenizer(NAME)  # another one, with the same cache
     assert paths(models) == [*asked, asked[0]]
+
+
+def test_no_thread_of_a_progress_bar_stays(models: HubServer) -> None:
+    Tokenizer(NAME)
+    before = threading.active_count()
+    for _ in range(3):
+        forget()
+        Tokenizer(NAME)
+    assert threading.active_count() == before
 
 
 def test_files_of_the_large_store(hub_here: HubServer, files: dict[str, bytes]) -> None:

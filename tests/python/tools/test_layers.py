@@ -62,6 +62,11 @@ def test_broken_rule_is_named(tmp_path: Path, file: str, include: str, complaint
         ("sink/a.cc", "return arrow::internal::IOErrorFromErrno(5, x);", None),
         ("sink/a_test.cc", "const auto json = nlohmann::json::parse(text);", None),
         ("json/bounded_json.cc", "auto value = nlohmann::json::parse(text);", None),
+        ("mix/a.cc", "  std::thread([this] { Run(); }).detach();", "exec/start_thread.h"),
+        ("mix/a.cc", "auto all = std::async(std::launch::async, f);", "exec/start_thread.h"),
+        ("mix/a.cc", "  std::thread thread(f);", "exec/start_thread.h"),
+        ("mix/a.h", "  std::thread thread_;", None),
+        ("exec/start_thread.h", "  return std::thread(f);", None),
     ],
 )
 def test_what_one_file_is_for_is_done_there(
