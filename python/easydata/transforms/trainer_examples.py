@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, Self, TypeGuard
 
 from easydata import _native
 from easydata.core.signatures import (
@@ -307,6 +307,11 @@ class _Examples(_Step):
         other = copy.copy(self)
         other._template = self._template.dated(date)
         other._made_maker = []
+        return other
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
         return other
 
     def __getstate__(self) -> dict[str, Any]:
