@@ -51,7 +51,12 @@ class _Text:
         self._rest = ""
 
     def take(self, size: int) -> str:
-        """The next `size` characters."""
+        """The next `size` characters which are not blank as a whole: such answers are refused."""
+        while not (found := self._next(size)).strip() and size > 0:
+            pass
+        return found
+
+    def _next(self, size: int) -> str:
         parts: list[str] = []
         while size > 0:
             if not self._rest:
@@ -93,7 +98,7 @@ def corpus(name: str, kind: str, count: int = ROWS) -> Path:
 
     Beside it lies the same as JSONL.
     """
-    path = CACHE / f"examples-2-{name}-{kind}-{count}.arrow"
+    path = CACHE / f"examples-3-{name}-{kind}-{count}.arrow"
     if path.exists():
         return path
     CACHE.mkdir(parents=True, exist_ok=True)

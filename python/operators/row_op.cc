@@ -104,15 +104,19 @@ Status RowOp::Run(const std::vector<std::string>& names, const std::vector<Look>
 }
 
 nb::object RowOp::Apply(nb::handle row) {
+  const auto type_of = [](nb::handle object) {
+    return nb::cast<std::string>(nb::str(object.type().attr("__name__")));
+  };
   if (!PyDict_Check(row.ptr())) {
-    const auto type = nb::cast<std::string>(nb::str(row.type().attr("__name__")));
-    throw nb::type_error(("a row is a dict of fields by name, not " + type).c_str());
+    throw nb::type_error(("a row is a dict of fields by name, not " + type_of(row)).c_str());
   }
   std::vector<std::string> names;
   std::vector<Look> looks;
   std::vector<nb::object> values;
   for (auto [name, value] : nb::borrow<nb::dict>(row)) {
-    if (!PyUnicode_Check(name.ptr())) throw nb::type_error("the fields of a row have names");
+    if (!PyUnicode_Check(name.ptr())) {
+      throw nb::type_error(("a row has a key of type " + type_of(name) + ", expected str").c_str());
+    }
     names.push_back(nb::cast<std::string>(name));
     looks.push_back(LookAt(value));
     values.push_back(nb::borrow(value));

@@ -1,7 +1,7 @@
 """The stages that a pipeline has methods for."""
 
 import contextlib
-import dataclasses
+import copy
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -72,12 +72,11 @@ class SourceStage(BaseStage):
         made: Sources = {}
         commits: dict[str, str] = {}
         for dataset in context.config.datasets:
-            reached = with_identity(dataset, context.config)
-            if reached is not dataset:
+            by_content = with_identity(dataset, context.config)
+            if by_content is not dataset:
                 context.by_content.add(str(dataset.name))
-            reached = dataclasses.replace(
-                reached, storage_options=storage_options_of(dataset, context.config.source)
-            )
+            reached = copy.copy(by_content)  # it was checked, and there may be thousands
+            reached.storage_options = storage_options_of(dataset, context.config.source)
             known = context.listings.get(str(dataset.name))
             source = formatted(dataset_rows(reached, context.seed, known, commits), dataset)
             if dataset.transform is not None:

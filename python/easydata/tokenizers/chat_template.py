@@ -389,10 +389,15 @@ def own_roles(render: Renderer) -> list[str]:
         frame = "\n".join(render.sources.values())
     else:
         frame = getattr(render, "frame", "")
-    found = {found[2] for found in _NAMES.finditer(frame)}
-    if _FUNCTION_AS_ROLE.search(frame) is None:
+    return list(_roles_named_in(frame))
+
+
+@functools.lru_cache(maxsize=64)
+def _roles_named_in(template: str) -> tuple[str, ...]:
+    found = {found[2] for found in _NAMES.finditer(template)}
+    if _FUNCTION_AS_ROLE.search(template) is None:
         found.discard("function")
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def read_template(chat_template: str | os.PathLike[str]) -> str:

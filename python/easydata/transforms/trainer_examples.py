@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, Self, TypeGuard
 
 from easydata import _native
 from easydata.core.signatures import (
@@ -80,7 +80,8 @@ class _Examples(_Step):
         self._masks_chats = masks_chats
         self._on_error = "raise"
         self._quarantine_path = ""
-        self._made_maker: _native.ExampleMaker | None = None
+        # One for all copies: a mixture may have thousands.
+        self._made_maker: list[_native.ExampleMaker] = []
         self._told: set[tuple[str, str, int]] = set()
 
     @property
@@ -222,9 +223,9 @@ class _Examples(_Step):
 
     @property
     def _maker(self) -> _native.ExampleMaker:
-        if self._made_maker is None:
-            self._made_maker = self._new_maker(self._context())
-        return self._made_maker
+        if not self._made_maker:
+            self._made_maker.append(self._new_maker(self._context()))
+        return self._made_maker[0]
 
     def _new_maker(self, context: _native.ExampleContext) -> _native.ExampleMaker:
         return type(self)._make(context, self._options)
@@ -307,12 +308,17 @@ class _Examples(_Step):
             return self
         other = copy.copy(self)
         other._template = self._template.dated(date)
-        other._made_maker = None
+        other._made_maker = []
+        return other
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
         return other
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        state["_made_maker"] = None
+        state["_made_maker"] = []
         del state["_options"]
         return state
 

@@ -40,9 +40,10 @@ class FileRowsPlan : public LogicalPlan {
   bool CanSeek() const override { return true; }
 
   Result<std::optional<source::FirstRows>> Peek(int64_t num_rows) const override {
-    auto peeked = source_->Peek(num_rows, LookPolicy(options_.errors.on_error));
-    // Reading on tells of an error, and where it is.
-    return peeked.ok() ? std::move(*peeked) : source::FirstRows();
+    return Readable(source_->Peek(num_rows, LookPolicy(options_.errors.on_error)));
+  }
+  Result<std::optional<source::FirstRows>> PeekForms(int64_t num_rows) const override {
+    return Readable(source_->PeekForms(num_rows, LookPolicy(options_.errors.on_error)));
   }
 
  protected:
@@ -54,6 +55,11 @@ class FileRowsPlan : public LogicalPlan {
   }
 
  private:
+  /// What was peeked at. Of an error, and where it is, reading on tells.
+  static source::FirstRows Readable(Result<source::FirstRows> peeked) {
+    return peeked.ok() ? *std::move(peeked) : source::FirstRows();
+  }
+
   /// The columns to read, of those that the source was made to read.
   Result<Columns> Narrowed(const Columns& asked) const {
     if (!columns_.has_value()) return asked;

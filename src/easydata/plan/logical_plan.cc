@@ -59,7 +59,7 @@ LogicalPlan::FirstRowsOfForms() const {
 
 Result<std::vector<std::vector<std::string>>> LogicalPlan::LookAtForms() const {
   std::vector<std::vector<std::string>> forms;
-  ARROW_ASSIGN_OR_RAISE(const auto peeked, Peek(kLookedAt));
+  ARROW_ASSIGN_OR_RAISE(const auto peeked, PeekForms(kLookedAt));
   std::vector<std::shared_ptr<arrow::RecordBatch>> rows_of_forms;
   if (peeked.has_value()) {
     for (const auto& batch : peeked->batches) {
@@ -80,6 +80,10 @@ Result<std::vector<std::vector<std::string>>> LogicalPlan::LookAtForms() const {
 
 Result<std::optional<source::FirstRows>> LogicalPlan::Peek(int64_t num_rows) const {
   return std::nullopt;
+}
+
+Result<std::optional<source::FirstRows>> LogicalPlan::PeekForms(int64_t num_rows) const {
+  return Peek(num_rows);
 }
 
 Result<std::vector<std::string>> LogicalPlan::FieldNames() const {

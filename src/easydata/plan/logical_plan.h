@@ -77,6 +77,9 @@ class LogicalPlan {
   /// read to know them.
   virtual Result<std::optional<source::FirstRows>> Peek(int64_t num_rows) const;
 
+  /// The same but for rows that have the same fields as one before: they may be left out.
+  virtual Result<std::optional<source::FirstRows>> PeekForms(int64_t num_rows) const;
+
   /// Names of the fields that all rows have; of rows without a schema, those of the first one.
   virtual Result<std::vector<std::string>> FieldNames() const;
 

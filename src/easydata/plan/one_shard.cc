@@ -60,6 +60,10 @@ class OneShardPlan : public LogicalPlan {
     if (ranges_.has_value()) return std::nullopt;
     return files_->Peek(num_rows);
   }
+  Result<std::optional<source::FirstRows>> PeekForms(int64_t num_rows) const override {
+    if (ranges_.has_value()) return std::nullopt;
+    return files_->PeekForms(num_rows);
+  }
 
  private:
   /// The rows from one on, or up to another.

@@ -4,6 +4,7 @@
 #include <arrow/util/compression.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "easydata/source/file_source.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/json_document.h"
+#include "easydata/source/json_forms.h"
 #include "easydata/source/json_rows.h"
 #include "easydata/source/line_files.h"
 #include "easydata/source/record_reader.h"
@@ -28,22 +30,29 @@ class JsonLines : public LineDecoder {
 
   Result<DecodedBlock> Decode(std::string_view text, int64_t skip) const override {
     DecodedBlock block;
+    const Look look = options_.look.value_or(Look{std::numeric_limits<int64_t>::max()});
     size_t longest = 0;
+    int64_t lines = 0;
     ForEachLine(text, [&](std::string_view line) {
       longest = std::max(longest, line.size());
-      return true;
+      return ++lines < look.most_rows;
     });
     JsonRows rows(options_.columns, schema_, text.size(), longest);
     RowRuns runs;
+    JsonForms forms;
+    int64_t taken = 0;  // rows that can be read, as far as is known
     Status status;
     size_t failed_at = 0;
     ForEachLine(text, [&](std::string_view line) {
+      if (taken == look.most_rows) return false;
       const int64_t number = block.num_lines++;
       if (line.empty() || (line[0] != '{' && IsBlank(line))) return true;
       const int64_t row = block.num_rows++;
       if (row < skip) return true;
       // Windows' line end is white space to JSON, but not part of the row.
       if (line.back() == '\r') line.remove_suffix(1);
+      ++taken;
+      if (look.one_of_each_form && !forms.IsNew(line)) return true;
       BadRow bad;
       auto added = exec::CatchExceptions([&] { return rows.Append(line, &bad); });
       if (!added.ok()) {
@@ -55,6 +64,7 @@ class JsonLines : public LineDecoder {
         runs.Add(row);
         return true;
       }
+      --taken;
       bad.row = row;
       bad.line = number;
       if (options_.on_error == OnError::kRaise) {

@@ -14,29 +14,41 @@
 namespace easydata::source {
 namespace {
 
-/// Adds the rows of one shard until there are `num_rows`; false where the rest is not known.
-Result<bool> AddFirstRows(const Source& source, size_t shard, int64_t num_rows, OnError on_error,
+/// How many of a block's rows are among its first `count`, bad ones not counted, those that a look
+/// leaves out included.
+int64_t RowsAmong(const DecodedBlock& block, int64_t count) {
+  for (const BadRow& bad : block.bad) count += bad.row < count ? 1 : 0;
+  int64_t among = 0;
+  for (const auto& [first, rows] : block.runs) among += std::clamp<int64_t>(count - first, 0, rows);
+  return among;
+}
+
+/// Adds the rows of one shard until there are `look.most_rows`; false where the rest is not known.
+Result<bool> AddFirstRows(const Source& source, size_t shard, const Look& look, OnError on_error,
                           const std::shared_ptr<arrow::Schema>& schema, FirstRows* out) {
   ReadContext context;
   context.count_bytes = [](int64_t) {};
   context.is_look = true;
-  const ReadOptions options{std::nullopt, on_error, kToTheEnd};
+  const ReadOptions options{std::nullopt, on_error, kToTheEnd, look};
   ARROW_ASSIGN_OR_RAISE(auto reader, source.Open(shard, {}, options, schema, context));
   ARROW_RETURN_NOT_OK(reader->Start().status());
-  while (out->num_rows < num_rows) {
+  while (out->num_rows < look.most_rows) {
     ARROW_ASSIGN_OR_RAISE(auto task, reader->Next());
     if (!task.has_value()) return true;
     ARROW_ASSIGN_OR_RAISE(DecodedBlock block, task->decode());
     if (source.has_unchecked_text()) ARROW_RETURN_NOT_OK(CheckText(on_error, &block));
-    const int64_t rows = std::min(block.rows->num_rows(), num_rows - out->num_rows);
+    const int64_t wanted = look.most_rows - out->num_rows;
+    const int64_t rows =
+        look.one_of_each_form ? RowsAmong(block, wanted) : std::min(block.rows->num_rows(), wanted);
     if (rows > 0) out->batches.push_back(block.rows->Slice(0, rows));
-    out->num_rows += rows;
+    const auto good = block.num_rows - static_cast<int64_t>(block.bad.size());
+    out->num_rows += look.one_of_each_form ? std::min(good, wanted) : rows;
     if (block.stopped.has_value() || !block.broken.ok()) return false;
   }
   return false;
 }
 
-Result<FirstRows> ReadFirstRows(const Source& source, int64_t num_rows, OnError on_error) {
+Result<FirstRows> ReadFirstRows(const Source& source, const Look& look, OnError on_error) {
   FirstRows out;
   const size_t num_shards = source.shard_names().size();
   if (num_shards == 0) {
@@ -46,7 +58,7 @@ Result<FirstRows> ReadFirstRows(const Source& source, int64_t num_rows, OnError 
   for (size_t shard = 0; shard < num_shards; ++shard) {
     ARROW_ASSIGN_OR_RAISE(const auto schema, source.Schema(std::nullopt, shard));
     ARROW_ASSIGN_OR_RAISE(const bool ended,
-                          AddFirstRows(source, shard, num_rows, on_error, schema, &out));
+                          AddFirstRows(source, shard, look, on_error, schema, &out));
     if (!ended) return out;
   }
   out.is_all = true;
@@ -71,7 +83,7 @@ Result<FirstRows> Source::Peek(int64_t num_rows, OnError on_error) const {
     if (known.has_value()) return *known;
   }
   ARROW_ASSIGN_OR_RAISE(FirstRows rows, exec::CatchExceptions([&] {
-                          return ReadFirstRows(*this, num_rows, on_error);
+                          return ReadFirstRows(*this, {.most_rows = num_rows}, on_error);
                         }));
   if (num_rows == 1 && rows.num_rows == 1) {
     auto copy = CopyOfRow(*rows.batches[0], 0);
@@ -81,6 +93,12 @@ Result<FirstRows> Source::Peek(int64_t num_rows, OnError on_error) const {
     known = rows;
   }
   return rows;
+}
+
+Result<FirstRows> Source::PeekForms(int64_t num_rows, OnError on_error) const {
+  return exec::CatchExceptions([&] {
+    return ReadFirstRows(*this, {.most_rows = num_rows, .one_of_each_form = true}, on_error);
+  });
 }
 
 Result<std::shared_ptr<arrow::Schema>> Source::ColumnsOfShards(const Columns& columns,

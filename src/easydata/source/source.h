@@ -66,11 +66,21 @@ struct ErrorPolicy {
 /// "Read on to the shard's end."
 inline constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
 
+/// What a look ahead does without.
+struct Look {
+  /// A block ends behind so many rows where its format can tell them without decoding all.
+  int64_t most_rows = 0;
+  /// Rows of JSON that have the same fields as one before (JsonForms) are left out of the block's
+  /// rows where that saves decoding them.
+  bool one_of_each_form = false;
+};
+
 struct ReadOptions {
   Columns columns;
   OnError on_error = OnError::kRaise;
   /// The number of the block (Source::ListBlocks) to stop before.
   int64_t end_at = kToTheEnd;
+  std::optional<Look> look = std::nullopt;
 };
 
 /// The blocks of a shard: row groups, record batches or chunks of lines, numbered from 0, each of
@@ -179,6 +189,10 @@ class Source {
   /// or where a row cannot be read (kSkip and kQuarantine leave it out). Runs on this thread. The
   /// first row is remembered, and the file that it is in stays open for the pass that comes.
   Result<FirstRows> Peek(int64_t num_rows, OnError on_error) const;
+
+  /// The same but for rows of which one before has the same fields: they are counted, and may be
+  /// left out.
+  Result<FirstRows> PeekForms(int64_t num_rows, OnError on_error) const;
 
   /// Whether single rows are found without reading their blocks: TakeRows().
   virtual bool takes_rows() const { return false; }

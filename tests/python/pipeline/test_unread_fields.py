@@ -155,3 +155,32 @@ def test_the_command_says_it(tiny: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert json.loads(capsys.readouterr().out)["fields_not_read"] == {"dataset_0": ["url"]}
     assert main([*words, "--overwrite"]) == 0
     assert "dataset_0: no token is made of url" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [3, 400])  # a block of lines, and several
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_thousand_lines_are_looked_at_and_one_of_each_form_is_taken(
+    on_error: Any, words: int, tmp_path: Path
+) -> None:
+    rows: list[Row] = [{"text": "word " * words, "n": i} for i in range(1200)]
+    rows[10]["tools"] = ["f"]
+    rows[11]["tools"] = []
+    rows[12]["tools"] = None
+    rows[999]["system"] = "Be brief."
+    rows[1000]["margin"] = 2
+    lines = [json.dumps(row) for row in rows]
+    if on_error == "skip":
+        lines.insert(500, "{")
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n\n".join(lines))
+    plan = easydata.JsonShardedSource(str(path), on_error=on_error)._plan
+    found = plan.first_rows_of_forms()
+    assert found is not None
+    # Row 11 says no more than row 0. Each block of lines has its own first rows.
+    assert [row["n"] for row in found if row["n"] in (0, 10, 999) or words == 3] == [0, 10, 999]
+    assert len(found) < 6
+    assert all(row["n"] < 1000 for row in found)
+    for count in (1, 499, 501, 1000):
+        peeked = plan.peek(count)
+        assert peeked is not None
+        assert peeked == (rows[:count], False)

@@ -1,6 +1,8 @@
 """SFTPreprocessTransform: what rows may be, what is trained on, what is refused."""
 
+import copy
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -347,3 +349,12 @@ def test_fixed_shapes_cannot_be_packed(tmp_path: Any) -> None:
         next(iter(easydata.PackedShardedSource(padded, 32, 0)))
     ragged = source.transform(SFTPreprocessTransform(tokenizer(), 16, fixed_shapes=False))
     assert len(next(iter(easydata.PackedShardedSource(ragged, 32)))["input_ids"]) == 32
+
+
+def test_copies_share_what_examples_are_made_with() -> None:
+    """A mixture may have thousands, and each would compile and probe its template."""
+    transform = SFTPreprocessTransform(tokenizer(), 64)
+    skipping = transform._refusing("skip", None)
+    assert skipping is not transform
+    assert skipping._maker is copy.copy(transform)._maker is transform._maker
+    assert pickle.loads(pickle.dumps(transform))._maker is not transform._maker

@@ -215,3 +215,9 @@ def test_add_field_of_what_json_does_not_hold(tmp_path: Path, value: Any) -> Non
         rows = list(source)
         assert rows == [{"i": 1, "v": value}, {"i": 2, "v": value}]
         assert [type(row["v"]) for row in rows] == [type(value)] * 2
+
+
+def test_a_name_that_is_no_text_is_said() -> None:
+    row: Any = {None: 1}  # what csv.DictReader has of values without a name
+    with pytest.raises(TypeError, match="a row has a key of type NoneType, expected str"):
+        SelectFields(["a"])(row)
