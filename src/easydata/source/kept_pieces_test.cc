@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "easydata/base/chosen_cases.h"
 #include "easydata/files/compression.h"
 #include "easydata/source/concat_stage.h"
 #include "easydata/source/file_sources.h"
@@ -298,27 +299,33 @@ TEST_P(KeptPiecesTest, GivesWhatTheSourceGives) {
   const Setting others = {
       {}, {std::make_shared<DropAndDouble>(), std::make_shared<AddLength>()}, {}};
   const Setting behind = {{}, {}, {std::make_shared<AddLength>()}};
+  struct Case {
+    Setting setting;
+    SourceShuffle mode;
+    int64_t lanes;
+  };
+  std::vector<Case> cases;
   for (const Setting& setting : {keeps_rows, others, behind}) {
-    const auto store = std::make_shared<MapBlockStore>();
     for (const SourceShuffle mode : {SourceShuffle::kNone, SourceShuffle::kBlocks,
                                      SourceShuffle::kRows, SourceShuffle::kGrain}) {
       const bool is_by_row = mode == SourceShuffle::kRows || mode == SourceShuffle::kGrain;
       if (is_by_row && setting.kept.size() == 2) continue;
-      for (const int64_t lanes : {1, 3}) {
-        const auto options = OptionsOfOrder(mode);
-        const auto expected =
-            RowsOfEachLane(KeptContract(source, options, setting, nullptr), lanes);
-        for (const char* state : {"cold", "warm", "half", "lost"}) {
-          SCOPED_TRACE(std::string(state) + " " + std::to_string(lanes) + " lanes, order " +
-                       std::to_string(static_cast<int>(mode)));
-          if (state == std::string("half")) store->Evict(1, 2);
-          store->forget = nullptr;
-          if (state == std::string("lost")) store->forget = [](int n) { return n % 3 == 0; };
-          const auto rows = RowsOfEachLane(KeptContract(source, options, setting, store), lanes);
-          ASSERT_EQ(rows.size(), expected.size());
-          for (size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(rows[i], expected[i]) << i;
-        }
-      }
+      for (const int64_t lanes : {1, 3}) cases.push_back({setting, mode, lanes});
+    }
+  }
+  for (const int64_t chosen : ChosenCases(0, std::ssize(cases))) {
+    const auto& [setting, mode, lanes] = cases[static_cast<size_t>(chosen)];
+    const auto store = std::make_shared<MapBlockStore>();
+    const auto options = OptionsOfOrder(mode);
+    const auto expected = RowsOfEachLane(KeptContract(source, options, setting, nullptr), lanes);
+    for (const char* state : {"cold", "warm", "half", "lost"}) {
+      SCOPED_TRACE(std::string(state) + ", case " + std::to_string(chosen));
+      if (state == std::string("half")) store->Evict(1, 2);
+      store->forget = nullptr;
+      if (state == std::string("lost")) store->forget = [](int n) { return n % 3 == 0; };
+      const auto rows = RowsOfEachLane(KeptContract(source, options, setting, store), lanes);
+      ASSERT_EQ(rows.size(), expected.size());
+      for (size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(rows[i], expected[i]) << i;
     }
   }
   // What is there is not made again.
