@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "easydata/exec/exception_status.h"
+#include "easydata/exec/start_thread.h"
 #include "easydata/exec/stop_scope.h"
 #include "easydata/exec/work_gate.h"
 
@@ -58,7 +59,7 @@ bool BlockWriter::Put(const BlockKey& key, SizedBlock block) {
     if (!HasRoom(block.bytes)) return false;
     if (!thread_.joinable()) {
       try {
-        thread_ = std::thread([this] { Run(); });
+        thread_ = exec::StartThread("easydata-cache", [this] { Run(); });
       } catch (const std::system_error&) {
         return false;  // the system gives no thread now
       }
