@@ -165,8 +165,12 @@ TEST_F(TokenStoreTest, DamagedFilesAreSetAsideAndTheirBlocksMadeAgain) {
       if (is_cut) {
         fs::resize_file(path, whole.size() / 2);
       } else {
-        // In place, as a disk does it: ids of the first block.
-        std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(160) << "XXXX";
+        // In place, as a disk does it: some ids of the first block, of two bytes each.
+        const size_t ids = whole.find(std::string("\5\0\6\0\7\0\10\0", 8));
+        ASSERT_NE(ids, std::string::npos);
+        std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
+                .seekp(static_cast<int64_t>(ids))
+            << "XXXX";
       }
       EXPECT_FALSE(IsKept(store.get(), 0)) << is_open << is_cut;
       EXPECT_EQ(store->stats().damaged_blocks, 1) << is_open << is_cut;
