@@ -21,6 +21,7 @@ import corpora
 import packing
 import remote_reading
 import streams
+import token_cache
 import tokenizer
 import trainer_examples
 from peer_environment import peer_python

@@ -1,4 +1,4 @@
-"""Reads token files literally as docs/formats/token_store.md says: for tests of what is written."""
+"""Reads token files as their page says, and nothing else."""
 
 import struct
 from collections.abc import Iterator
