@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 12> kNotOfBlocks = {
     "files",     "names",  "bytes",     "mtimes",  "tags",         "hashes",
     "revisions", "shards", "start_row", "shuffle", "shuffle_seed", "on_missing"};
 // Operators that choose and order rows, and change none.
-constexpr std::array<std::string_view, 3> kOrders = {"source.shuffle_window", "limit", "concat"};
+constexpr std::string_view kWindow = "source.shuffle_window";
+constexpr std::array<std::string_view, 3> kOrders = {kWindow, "limit", "concat"};
 
 template <size_t N>
 bool Has(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -69,6 +70,13 @@ std::string WhereItBelongs(const PlanNode& root) {
 Request InAllColumns(Request request) {
   request.columns.reset();
   return request;
+}
+
+/// Whether the order of the rows depends on how many bytes of them are read, and so on the columns.
+bool MeasuresRows(const PlanNode& root) {
+  bool out = false;
+  VisitNodes(root, [&](const PlanNode& node) { out |= node.name == kWindow; });
+  return out;
 }
 
 /// Whether rows have columns that are known: whole objects of JSON have none, nor have files whose
@@ -164,7 +172,7 @@ class CachedPlan : public LogicalPlan {
     if (request.is_look || !HasIdentity(*asked.node)) return asked;
     StreamPlan all = asked;
     std::shared_ptr<const BatchOp> conform;
-    if (request.columns.has_value()) {
+    if (request.columns.has_value() && !MeasuresRows(*asked.node)) {
       auto made = make_input(InAllColumns(request));
       if (made.ok() && HaveColumns(*made)) {
         all = std::move(*made);

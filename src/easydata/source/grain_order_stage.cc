@@ -105,6 +105,8 @@ class GrainOrderStage : public FailingStage {
     if (!AllKeepRows(ops_) || !AllKeepRows(ops)) {
       return std::string("its rows are shuffled one by one, and some of them are left out behind");
     }
+    if (keeping.limit != nullptr)
+      return std::string("its rows are shuffled before they are limited");
     if (!options_.padding_column.empty()) return std::string("it has rows that stand for none");
     if (keeping.counted != nullptr) return CountKept(keeping);
     for (const auto& op : ops) {

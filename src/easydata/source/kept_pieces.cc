@@ -16,7 +16,7 @@ namespace {
 /// Of what is kept of pieces: another one is another key.
 constexpr char kVersion[] = "1";
 
-using Numbers = std::array<int64_t, 7>;
+using Numbers = std::array<int64_t, 8>;
 
 /// Integers as bytes, for those of which there are many.
 template <typename T>
@@ -93,7 +93,7 @@ void ReadNotes(const nlohmann::json& notes, const std::shared_ptr<const ShardRef
 
 std::string PieceFacts::ToText() const {
   const Numbers numbers = {num_rows,   num_lines,      next_at,   next_skip,
-                           next_piece, is_gap ? 1 : 0, first_line};
+                           next_piece, is_gap ? 1 : 0, read_rows, first_line};
   std::string text(sizeof(numbers), '\0');
   std::memcpy(text.data(), numbers.data(), sizeof(numbers));
   return text;
@@ -104,7 +104,7 @@ std::optional<PieceFacts> PieceFacts::FromText(const std::string& text) {
   if (text.size() != sizeof(numbers)) return std::nullopt;
   std::memcpy(numbers.data(), text.data(), sizeof(numbers));
   return PieceFacts{numbers[0], numbers[1],      numbers[2], numbers[3],
-                    numbers[4], numbers[5] != 0, numbers[6]};
+                    numbers[4], numbers[5] != 0, numbers[6], numbers[7]};
 }
 
 KeptBlock ToKept(const MadePiece& made) {

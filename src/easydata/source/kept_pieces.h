@@ -22,6 +22,7 @@ struct PieceFacts {
   int64_t next_piece = kNoMorePieces;
   /// There is no such piece: the block ended before it, or goes on with `next_piece`.
   bool is_gap = false;
+  int64_t read_rows = 0;   // that operators were given whose rows are kept
   int64_t first_line = 0;  // of the piece, where a part begins with it: a CSV file has a header
 
   std::string ToText() const;

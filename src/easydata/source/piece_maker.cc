@@ -29,8 +29,9 @@ Status PieceMaker::Add(std::shared_ptr<const BatchOp> op) {
 }
 
 Status PieceMaker::Keep(const Ops& ops, const BlockKeeping& keeping) {
-  // Who measures rows comes behind the ops that are there.
-  measured_op_ = keeping.with_row_bytes ? std::ssize(ops_) : 0;
+  // Who measures or counts rows comes behind the ops that are there.
+  const bool is_behind = keeping.with_row_bytes || keeping.limit != nullptr;
+  measured_op_ = is_behind ? std::ssize(ops_) : 0;
   for (const auto& op : ops) ARROW_RETURN_NOT_OK(Add(op));
   end_kept_op_ = std::ssize(ops_);
   kept_schema_ = schema_;
@@ -40,6 +41,7 @@ Status PieceMaker::Keep(const Ops& ops, const BlockKeeping& keeping) {
 
 Result<PieceRows> PieceMaker::Make(PieceTask piece, const std::atomic<bool>* cancelled) {
   PieceRows made{piece.part, piece.start, piece.task.next_at, piece.task.next_skip, {}, {}, {}};
+  if (keeping_.limit != nullptr) made.task = piece.task;
   std::unique_ptr<BlockStore::Claim> claim;
   if (piece.key.has_value()) {
     const auto begin = std::chrono::steady_clock::now();
@@ -101,8 +103,20 @@ void PieceMaker::Apply(Index begin, Index end, PieceRows* made) {
   }
 }
 
-/// Notes the bytes of rows, where each row stays one.
+Result<PieceRows> PieceMaker::MakeFirst(PieceRows whole, int64_t rows) {
+  PieceTask piece{whole.part, whole.start, *std::move(whole.task)};
+  PieceRows made{piece.part, piece.start, piece.task.next_at, piece.task.next_skip, {}, {}, {}};
+  ARROW_RETURN_NOT_OK(Decode(piece, &made));
+  Apply(ops_.begin(), ops_.begin() + measured_op_, &made);
+  if (made.batch.rows != nullptr) made.batch = made.batch.Slice(0, rows);
+  made.read_rows = made.batch.num_rows();
+  Apply(ops_.begin() + measured_op_, ops_.end(), &made);
+  return made;
+}
+
+/// Counts the rows, and notes their bytes where each row stays one.
 void PieceMaker::Measure(PieceRows* made) const {
+  made->read_rows = made->batch.num_rows();
   const Ops behind(ops_.begin() + measured_op_, ops_.begin() + end_kept_op_);
   if (made->batch.rows == nullptr || !AllKeepRows(behind)) return;
   made->batch.row_bytes =
@@ -115,10 +129,10 @@ void PieceMaker::Put(const PieceTask& piece, const PieceRows& made,
   if (!made.op_error.ok() || made.batch.rows == nullptr) return;
   if (!made.block.broken.ok() || made.block.stopped.has_value()) return;
   MadePiece kept;
-  kept.facts = {made.block.num_rows,   made.block.num_lines,
-                piece.task.next_at,    piece.task.next_skip,
-                piece.task.next_piece,
-                /*is_gap=*/false,      piece.start.has_value() ? piece.start->line : 0};
+  kept.facts = {
+      made.block.num_rows,  made.block.num_lines,  piece.task.next_at,
+      piece.task.next_skip, piece.task.next_piece,
+      /*is_gap=*/false,     made.read_rows,        piece.start.has_value() ? piece.start->line : 0};
   kept.batch = made.batch;
   kept.bad = made.block.bad;
   claim->Put(ToKept(kept));
@@ -130,6 +144,7 @@ bool PieceMaker::TakeKept(KeptBlock kept, const PieceTask& piece, PieceRows* mad
   made->batch = std::move(taken->batch);
   made->block.num_rows = taken->facts.num_rows;
   made->block.num_lines = taken->facts.num_lines;
+  made->read_rows = taken->facts.read_rows;
   made->block.bad = std::move(taken->bad);
   return true;
 }

@@ -38,6 +38,9 @@ class PieceMaker {
 
   /// An error is one of waiting (`cancelled`); what is wrong with rows is in the result.
   Result<PieceRows> Make(PieceTask piece, const std::atomic<bool>* cancelled);
+  /// Makes a piece again of its first `rows` rows alone, as operators are given them whose rows may
+  /// be kept.
+  Result<PieceRows> MakeFirst(PieceRows whole, int64_t rows);
 
  private:
   using Index = Ops::const_iterator;

@@ -42,6 +42,10 @@ struct PieceRows {
   DecodedBlock block;
   Batch batch;
   Status op_error;
+  /// Rows that operators were given whose rows may be kept.
+  int64_t read_rows = 0;
+  /// What it was made of, where a limit may ask for fewer rows of it.
+  std::optional<BlockTask> task = std::nullopt;
 };
 
 }  // namespace easydata::source

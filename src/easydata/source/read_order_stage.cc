@@ -59,10 +59,12 @@ class ReadOrderStage : public FailingStage {
   Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
                                  const BlockKeeping& keeping) override {
     // Rows are measured as the ops leave them that are there already.
-    const bool is_measured_later = keeping.with_row_bytes && !maker_.ops().empty();
+    const bool is_behind = keeping.with_row_bytes || keeping.limit != nullptr;
+    const bool is_measured_later = is_behind && !maker_.ops().empty();
     const BlockKeeping own = is_measured_later ? keeping.OfPart(maker_.ops().size()) : keeping;
     ARROW_RETURN_NOT_OK(maker_.Keep(ops, own));
     feed_.SetKept(std::make_unique<KeptPieces>(source_, own));
+    limit_ = keeping.limit;
     if (keeping.counted != nullptr) ARROW_RETURN_NOT_OK(feed_.CountKept(keeping.counted));
     return std::string();
   }
@@ -169,6 +171,13 @@ class ReadOrderStage : public FailingStage {
       ARROW_ASSIGN_OR_RAISE(next, map_->Next());
       if (!next.has_value()) return std::nullopt;
     } while (next->part->is_lost);  // what was read of it behind the block that could not be
+    if (limit_ != nullptr) {
+      const int64_t left = limit_->max_rows - limit_->rows;
+      if (next->read_rows > left) {
+        ARROW_ASSIGN_OR_RAISE(next, maker_.MakeFirst(*std::move(next), left));
+      }
+      next->batch.read_rows = next->read_rows;
+    }
     PieceRows& done = *next;
     if (done.start.has_value()) {
       row_ = done.start->row - done.start->skip;
@@ -325,6 +334,7 @@ class ReadOrderStage : public FailingStage {
 
   PieceFeed feed_;  // ahead of what was handed out
   PieceMaker maker_;
+  std::shared_ptr<const RowLimit> limit_;  // of what is read, where rows behind it are kept
   double pull_seconds_ = 0;
 
   // What was handed out.

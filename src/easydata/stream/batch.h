@@ -113,6 +113,8 @@ struct Batch {
   /// Bytes of content of each row before what was done to it, where a stage downstream has to know
   /// them (BlockKeeping); null: they are those of `rows`.
   std::shared_ptr<const std::vector<int64_t>> row_bytes;
+  /// Rows that these were made of, where a stage downstream has to know it (BlockKeeping).
+  int64_t read_rows = 0;
   /// Where it is set, the rows are these, and are yet to be gathered (GatherRows): `rows`,
   /// `addresses` and `spans` are empty. Only for consumers that called Stage::SkipGathering().
   std::shared_ptr<const UngatheredRows> ungathered;

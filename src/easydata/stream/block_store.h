@@ -86,6 +86,13 @@ struct KeptRows {
   std::vector<Missing> missing;
 };
 
+/// A limit of rows that stands before operators which may leave some out: the stage that reads
+/// gives no more than this, and the stage of the limit counts what was read for each batch.
+struct RowLimit {
+  int64_t max_rows = 0;
+  int64_t rows = 0;  // so far
+};
+
 /// How a stage is to keep what it makes of blocks.
 struct BlockKeeping {
   std::shared_ptr<BlockStore> store;
@@ -94,6 +101,8 @@ struct BlockKeeping {
   /// A stage downstream of the stage that reads measures rows before `ops` are applied: batches
   /// have Batch::row_bytes.
   bool with_row_bytes = false;
+  /// Where it is set, rows are counted before `ops` are applied: batches have Batch::read_rows.
+  std::shared_ptr<RowLimit> limit = nullptr;
   /// Where it is set, nothing will be read: all blocks of the stream are counted here.
   KeptRows* counted = nullptr;
 

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "easydata/stream/block_store.h"
+
 namespace easydata {
 namespace {
 
@@ -34,6 +36,7 @@ class LaneRowsStage : public Stage {
   /// Rows that were expanded, or left some out, have the numbers that they are selected by.
   Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
                                  const BlockKeeping& keeping) override {
+    if (keeping.limit != nullptr) return std::string("its rows are few, and cut by a limit");
     return upstream_->KeepBlocks(ops, keeping);
   }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "easydata/stream/apply_ops.h"
+#include "easydata/stream/block_store.h"
 
 namespace easydata::transform {
 namespace {
@@ -11,36 +12,46 @@ namespace {
 class LimitStage : public Stage {
  public:
   LimitStage(std::unique_ptr<Stage> upstream, int64_t max_rows)
-      : upstream_(std::move(upstream)), max_rows_(max_rows) {}
+      : upstream_(std::move(upstream)), limit_(std::make_shared<RowLimit>(RowLimit{max_rows})) {}
 
   Result<std::optional<Batch>> Next() override {
-    if (rows_ >= max_rows_) {
+    if (limit_->rows >= limit_->max_rows) {
       // Whatever was read ahead is not needed any more.
       upstream_->Cancel();
       return std::nullopt;
     }
     ARROW_ASSIGN_OR_RAISE(auto batch, upstream_->Next());
     if (!batch.has_value()) return std::nullopt;
-    const int64_t rows = std::min(batch->num_rows(), max_rows_ - rows_);
+    if (is_upstreams_) {
+      limit_->rows += batch->read_rows;
+      num_rows_ += batch->num_rows();
+      return batch;
+    }
+    const int64_t rows = std::min(batch->num_rows(), limit_->max_rows - limit_->rows);
     if (rows < batch->num_rows()) *batch = batch->Slice(0, rows);
-    rows_ += rows;
+    limit_->rows += rows;
     return batch;
   }
 
   Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
                                  const BlockKeeping& keeping) override {
     if (AllKeepRows(ops)) return upstream_->KeepBlocks(ops, keeping);
-    return std::string("a limit counts rows that are left out behind it");
+    if (keeping.limit != nullptr) return std::string("it has two limits");
+    BlockKeeping limited = keeping;
+    limited.limit = limit_;
+    ARROW_ASSIGN_OR_RAISE(std::string problem, upstream_->KeepBlocks(ops, limited));
+    is_upstreams_ = problem.empty();
+    return problem;
   }
 
   Cursor Save() const override {
-    return Cursor::Of([rows = rows_, upstream = upstream_->Save()] {
+    return Cursor::Of([rows = limit_->rows, upstream = upstream_->Save()] {
       return nlohmann::json{{"rows", rows}, {"upstream", upstream.ToJson()}};
     });
   }
 
   Status Restore(const nlohmann::json& cursor) override {
-    rows_ = cursor.at("rows").get<int64_t>();
+    limit_->rows = cursor.at("rows").get<int64_t>();
     return upstream_->Restore(cursor.at("upstream"));
   }
 
@@ -48,14 +59,15 @@ class LimitStage : public Stage {
   std::shared_ptr<arrow::Schema> schema() const override { return upstream_->schema(); }
   StageStats stats() const override {
     StageStats stats = upstream_->stats();
-    stats.rows = rows_;
+    stats.rows = is_upstreams_ ? num_rows_ : limit_->rows;
     return stats;
   }
 
  private:
   std::unique_ptr<Stage> upstream_;
-  const int64_t max_rows_;
-  int64_t rows_ = 0;
+  const std::shared_ptr<RowLimit> limit_;
+  bool is_upstreams_ = false;  // it gives no more rows than there may be
+  int64_t num_rows_ = 0;       // given out then
 };
 
 }  // namespace
