@@ -50,8 +50,9 @@ def test_whatever_is_kept(pattern: str, tiny: str, tmp_path: Path) -> None:
         done = run(kept, 400)
         assert done.end == wanted.end, part
         assert bool(done.stats["hits"]) == (part != "nothing")
-        # Of all, one may read a block further ahead than the one before.
-        assert done.stats["misses"] <= 1 if part == "all" else done.stats["misses"] > 1
+        # Of all, one run may read further ahead than the one before.
+        assert done.stats["misses"] < done.stats["hits"] or part != "all"
+        assert done.stats["misses"] > 0 or part == "all"
     # Where it stands belongs to nobody: a state goes on with and without.
     early = run(half, 150).state
     kept = config_of(pattern, tiny, str(cache))
