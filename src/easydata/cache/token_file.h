@@ -62,8 +62,9 @@ class TokenFileWriter {
 /// A complete token file, read block by block. Thread-safe.
 class TokenFile {
  public:
-  /// Reads the footer. Invalid, with what is wrong, where the file is damaged, cut, of another
-  /// format or of a later version: nothing that it says is believed before it was checked.
+  /// Reads the footer. Invalid, with what is wrong, where the file is damaged, cut or another
+  /// thing; NotImplemented for one of a later version. Nothing that it says is believed before it
+  /// was checked.
   static Result<std::shared_ptr<TokenFile>> Open(std::shared_ptr<arrow::io::RandomAccessFile> file,
                                                  int64_t size);
   virtual ~TokenFile() = default;

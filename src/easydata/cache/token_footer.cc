@@ -252,8 +252,9 @@ T NumberAt(std::string_view bytes, size_t offset) {
 
 Status CheckVersion(uint32_t version) {
   if (version == kTokenVersion) return Status::OK();
-  return Status::Invalid("it is of version ", version, ", and this release knows version ",
-                         kTokenVersion);
+  // Not damage: a later release reads it.
+  return Status::NotImplemented("it is of version ", version, ", and this release knows version ",
+                                kTokenVersion);
 }
 
 Status CheckHeader(std::string_view header) {
