@@ -59,7 +59,7 @@ def test_what_is_kept_changes_no_batch(
 def test_what_is_kept_changes_no_batch_of_many(
     data: Data, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    @settings(QUICK, max_examples=1500, derandomize=False, print_blob=True)
+    @settings(QUICK, max_examples=400, derandomize=False, print_blob=True)
     @given(spec=pipelines(), draw=st.data())
     def many(spec: PipelineSpec, draw: Any) -> None:
         check_kept(spec, data, tmp_path_factory.mktemp("kept"), draw)
