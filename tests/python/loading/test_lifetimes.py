@@ -224,7 +224,9 @@ def reaches(begin: object, end: object) -> bool:
         each = waiting.pop()
         if each is end:
             return True
-        if id(each) in seen or not (each is begin or type(each).__module__.startswith("easydata")):
+        # What an object holds may be in a dict of its own.
+        is_ours = type(each).__module__.startswith("easydata") or type(each) is dict
+        if id(each) in seen or not (each is begin or is_ours):
             continue
         seen.add(id(each))
         waiting.extend(gc.get_referents(each))
