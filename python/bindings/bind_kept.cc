@@ -14,9 +14,8 @@ plan::Documents DocumentsOf(bool whole) {
 }
 
 nb::dict KeptInStore(const BoundPlan& plan, const BoundTokenStore& store, bool whole_documents) {
-  const auto documents = DocumentsOf(whole_documents);
-  const plan::KeptPlan kept = Unwrap(plan::KeptPlanOf(*plan.plan, documents));
-  const KeptRows rows = Unwrap(plan::LookForKept(*plan.plan, documents, store.store));
+  const auto [kept, rows] =
+      Unwrap(plan::LookForKept(*plan.plan, DocumentsOf(whole_documents), store.store));
   nb::list missing;
   for (const KeptRows::Missing& each : rows.missing) {
     nb::dict file;

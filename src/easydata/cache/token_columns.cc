@@ -84,32 +84,38 @@ T* As(uint8_t* bytes) {
   return reinterpret_cast<T*>(bytes);
 }
 
-ColumnEncoding EncodingOf(const uint8_t* values, int64_t count, int64_t width) {
+/// Whether all numbers are one, and not too many to be made again of it.
+bool AreOne(const uint8_t* values, int64_t count, int64_t width) {
+  if (count > kMostRepeated) return false;
   return ForWidth(width, [&](auto zero) {
-    using T = decltype(zero);
-    const T* const numbers = As<T>(values);
-    if (count <= kMostRepeated && (count == 0 || AllAre(numbers[0], numbers, count))) {
-      return ColumnEncoding::kConstant;
-    }
-    if constexpr (sizeof(T) >= 4) {
-      if (AllFitUint16(numbers, count)) return ColumnEncoding::kUint16;
-    }
-    if constexpr (sizeof(T) == 8) {
-      if (AllFitInt32(numbers, count)) return ColumnEncoding::kInt32;
-    }
-    return ColumnEncoding::kPlain;
+    const auto* const numbers = As<decltype(zero)>(values);
+    return count == 0 || AllAre(numbers[0], numbers, count);
   });
 }
 
-/// Numbers of 4 bytes as 2, in one go; null where some do not fit, or all are one number.
-Result<std::shared_ptr<arrow::Buffer>> Narrowed(const uint8_t* values, int64_t count) {
+/// Numbers of 4 bytes as 2, checked in the same go; null where some do not fit.
+Result<std::shared_ptr<arrow::Buffer>> Narrowed(const uint32_t* numbers, int64_t count) {
   static const NarrowNumbers narrow = BestNarrowNumbers();
-  const auto* const numbers = As<uint32_t>(values);
-  if (count <= kMostRepeated && (count == 0 || AllAre(numbers[0], numbers, count))) return nullptr;
   // Ids of a large vocabulary have some among the first that do not fit.
   if (!AllFitUint16(numbers, std::min<int64_t>(count, 4096))) return nullptr;
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> out, arrow::AllocateBuffer(count * 2));
   if (narrow(numbers, count, As<uint16_t>(out->mutable_data())) >> 16 != 0) return nullptr;
+  return out;
+}
+
+/// Numbers of 8 bytes as 2 or 4; null where some do not fit.
+Result<std::shared_ptr<arrow::Buffer>> Narrowed(const uint64_t* numbers, int64_t count,
+                                                ColumnEncoding* encoding) {
+  const bool are_short = AllFitUint16(numbers, count);
+  if (!are_short && !AllFitInt32(numbers, count)) return nullptr;
+  *encoding = are_short ? ColumnEncoding::kUint16 : ColumnEncoding::kInt32;
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> out,
+                        arrow::AllocateBuffer(count * StoredWidth(*encoding, 8)));
+  if (are_short) {
+    ConvertAll(numbers, count, As<uint16_t>(out->mutable_data()));
+  } else {
+    ConvertAll(numbers, count, As<int32_t>(out->mutable_data()));
+  }
   return out;
 }
 
@@ -199,32 +205,21 @@ Result<ListParts> EncodeList(const arrow::Array& list) {
     }
   }
   const uint8_t* const numbers = count > 0 ? values->data() : nullptr;
-  if (width == 4) {
-    ARROW_ASSIGN_OR_RAISE(out.values, Narrowed(numbers, count));
-    if (out.values != nullptr) {
-      out.encoding = ColumnEncoding::kUint16;
-      return out;
-    }
-  }
-  out.encoding = EncodingOf(numbers, count, width);
-  if (out.encoding == ColumnEncoding::kConstant) {
+  if (AreOne(numbers, count, width)) {
     const bool is_signed = arrow::is_signed_integer(child.type->id());
+    out.encoding = ColumnEncoding::kConstant;
     if (count > 0) out.constant = LongNumber(numbers, width, is_signed);
     return out;
   }
-  if (out.encoding == ColumnEncoding::kPlain) {
-    out.values = std::move(values);
-    return out;
+  if (width == 4) {
+    ARROW_ASSIGN_OR_RAISE(out.values, Narrowed(As<uint32_t>(numbers), count));
+    out.encoding = ColumnEncoding::kUint16;
+  } else if (width == 8) {
+    ARROW_ASSIGN_OR_RAISE(out.values, Narrowed(As<uint64_t>(numbers), count, &out.encoding));
   }
-  ARROW_ASSIGN_OR_RAISE(out.values,
-                        arrow::AllocateBuffer(count * StoredWidth(out.encoding, width)));
-  uint8_t* const to = out.values->mutable_data();
-  if (out.encoding == ColumnEncoding::kInt32) {
-    ConvertAll(As<uint64_t>(numbers), count, As<int32_t>(to));
-  } else if (width == 4) {
-    ConvertAll(As<uint32_t>(numbers), count, As<uint16_t>(to));
-  } else {
-    ConvertAll(As<uint64_t>(numbers), count, As<uint16_t>(to));
+  if (out.values == nullptr) {
+    out.encoding = ColumnEncoding::kPlain;
+    out.values = std::move(values);
   }
   return out;
 }

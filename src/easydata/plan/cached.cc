@@ -237,23 +237,18 @@ Result<std::string> WhyNothingIsKept(const LogicalPlan& input) {
       "inside of others cannot: name a function of a module, and give it a version=");
 }
 
-Result<KeptPlan> KeptPlanOf(const LogicalPlan& input, Documents documents) {
+Result<FoundRows> LookForKept(const LogicalPlan& input, Documents documents,
+                              std::shared_ptr<BlockStore> store) {
   ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, input.Make(RequestFor(documents)));
-  return PlanOfBlocks(plan);
-}
-
-Result<KeptRows> LookForKept(const LogicalPlan& input, Documents documents,
-                             std::shared_ptr<BlockStore> store) {
-  ARROW_ASSIGN_OR_RAISE(const StreamPlan plan, input.Make(RequestFor(documents)));
-  ARROW_ASSIGN_OR_RAISE(const KeptPlan kept, PlanOfBlocks(plan));
-  KeptRows counted;
+  FoundRows found;
+  ARROW_ASSIGN_OR_RAISE(found.plan, PlanOfBlocks(plan));
   BlockKeeping keeping;
   keeping.store = std::move(store);
-  keeping.plan = kept.hash;
-  keeping.counted = &counted;
+  keeping.plan = found.plan.hash;
+  keeping.counted = &found.rows;
   ARROW_ASSIGN_OR_RAISE(const std::string problem, TryKeeping(plan, keeping));
   if (!problem.empty()) return Status::NotImplemented("nothing is kept: ", problem);
-  return counted;
+  return found;
 }
 
 }  // namespace easydata::plan

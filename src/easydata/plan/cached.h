@@ -28,10 +28,15 @@ struct KeptPlan {
   BlockKey::Hash hash = {};
   std::string described;  // what it is the hash of, as JSON
 };
-Result<KeptPlan> KeptPlanOf(const LogicalPlan& input, Documents documents);
+
+/// What a store has of a plan.
+struct FoundRows {
+  KeptPlan plan;
+  KeptRows rows;
+};
 
 /// Looks which blocks of the files of `input` are in `store`; reads files' headers and footers.
-Result<KeptRows> LookForKept(const LogicalPlan& input, Documents documents,
-                             std::shared_ptr<BlockStore> store);
+Result<FoundRows> LookForKept(const LogicalPlan& input, Documents documents,
+                              std::shared_ptr<BlockStore> store);
 
 }  // namespace easydata::plan

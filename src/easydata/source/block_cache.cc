@@ -7,6 +7,7 @@
 #include <string>
 
 #include "easydata/exec/exception_status.h"
+#include "easydata/source/kept_pieces.h"
 #include "easydata/source/shard_error.h"
 #include "easydata/source/text_check.h"
 #include "easydata/stream/row_error.h"
@@ -59,10 +60,7 @@ Result<Batch> ReadBlock(const Source& source, ReadOptions options,
                         const std::shared_ptr<arrow::Schema>& schema, const ReadContext& context,
                         const std::shared_ptr<const ShardRef>& ref, size_t shard,
                         const Blocks& blocks, int64_t block) {
-  ShardPosition from;
-  from.row = blocks.row_starts[block];
-  from.at = block;
-  from.exact = true;
+  const ShardPosition from = StartOfBlock(blocks, block);
   if (blocks.count > 1) options.end_at = block + 1;
   std::unique_ptr<ShardReader> reader;
   std::vector<Batch> parts;

@@ -7,8 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from batches import END, Batch
+from hypothesis import HealthCheck, settings
 
 from easydata import AsyncDataLoader
+
+QUICK = settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 @dataclass

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,33 +10,15 @@ from typing import Any
 import pytest
 from batches import END, difference
 from build_pipeline import Data, loader_of
-from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
-from pipeline_runs import Run, run
+from pipeline_runs import QUICK, Run, run
 from pipeline_specs import PLAIN, PipelineSpec, RunSpec, pipelines, runs
 
-QUICK = settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
 EVENTS = 40
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
-    return Data(tmp_path_factory.mktemp("pipelines"))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _quiet() -> Iterator[None]:
-    """What cannot be kept is told of, and thousands of rows are left out on purpose."""
-    logger = logging.getLogger("easydata")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    yield
-    logger.setLevel(level)
+# What thousands of rows that are left out on purpose would tell, and what cannot be kept.
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def test_what_is_kept_changes_no_batch(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 import operator
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -37,7 +35,7 @@ from pipeline_model import (
     tokens_by_source,
     tokens_of_pass,
 )
-from pipeline_runs import Run, run, saved
+from pipeline_runs import QUICK, Run, run, saved
 from pipeline_specs import (
     LINE_KINDS,
     PLAIN,
@@ -56,12 +54,6 @@ from pipeline_specs import (
 
 from easydata import AsyncDataLoader, merge_states
 
-QUICK = settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
 LONG = settings(
     max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
 )
@@ -70,20 +62,8 @@ EVENTS = 40
 # Packed rows that are shuffled together, with a shuffle_buffer_factor of 1.
 ROWS_PER_FACTOR = 100
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
-    return Data(tmp_path_factory.mktemp("pipelines"))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _quiet() -> Iterator[None]:
-    """Thousands of rows are left out on purpose, and each would be told of."""
-    logger = logging.getLogger("easydata")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    yield
-    logger.setLevel(level)
+# What thousands of rows that are left out on purpose would tell.
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def made(

@@ -167,11 +167,6 @@ SOURCE: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
-    return Data(tmp_path_factory.mktemp("refused"))
-
-
-@pytest.fixture(scope="module")
 def source(data: Data) -> Any:
     from build_pipeline import one_source
 
