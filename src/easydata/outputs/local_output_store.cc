@@ -104,7 +104,7 @@ void LocalOutputStore::Unlock() {
 }
 
 Status LocalOutputStore::Put(const std::string& name, const std::string& content) {
-  return files::WriteFileAtomically(PathOf(name), PathOf(UnfinishedName(name)), content);
+  return files::WriteFileAtomically(PathOf(name), PathOf(OwnUnfinishedName(name)), content);
 }
 
 Status LocalOutputStore::Append(const std::string& name, const std::string& addition) {
@@ -112,14 +112,14 @@ Status LocalOutputStore::Append(const std::string& name, const std::string& addi
 }
 
 Result<std::shared_ptr<OutputFile>> LocalOutputStore::OpenNew(const std::string& name) {
-  std::string path = PathOf(UnfinishedName(name));
+  std::string path = PathOf(OwnUnfinishedName(name));
   ARROW_ASSIGN_OR_RAISE(const int fd,
                         files::OpenPath(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW));
   return std::make_shared<LocalOutputFile>(fd, std::move(path));
 }
 
 Status LocalOutputStore::Publish(const std::string& name) {
-  ARROW_RETURN_NOT_OK(Move(UnfinishedName(name), name));
+  ARROW_RETURN_NOT_OK(Move(OwnUnfinishedName(name), name));
   const size_t slash = name.rfind('/');
   return Sync(slash == std::string::npos ? "" : name.substr(0, slash));
 }
