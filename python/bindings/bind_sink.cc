@@ -10,6 +10,7 @@
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_stream.h"
+#include "easydata/sink/progress_report.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/sink/stream_writer.h"
 #include "easydata/sink/unit_coordinator.h"
@@ -283,7 +284,7 @@ void BindSink(nb::module_& m) {
             Check(WhileOthersRun([&] { return UnitsOf(job).writer.Fail(unit, error, log); }));
           },
           nb::arg("unit"), nb::arg("error"), nb::arg("log") = "",
-          "Says in the output why a unit could not be written.");
+          "Says in the output why a unit could not be written; the log is kept beside it.");
   m.def(
       "kept_template_date",
       [](const std::string& path, nb::handle storage_options) {
@@ -292,6 +293,18 @@ void BindSink(nb::module_& m) {
       },
       nb::arg("output_path"), nb::arg("storage_options").none() = nb::none(),
       "The template_date of the output in a folder, finished or not; empty where there is none.");
+  m.def(
+      "output_progress",
+      [](const std::string& path, nb::handle storage_options) {
+        const auto storage = StorageFromPython(storage_options);
+        return JsonToPython(
+            Unwrap(WhileOthersRun([&] { return sink::ProgressReport(path, storage); })));
+      },
+      nb::arg("output_path"), nb::arg("storage_options").none() = nb::none(),
+      nb::sig("def output_progress(output_path: str, storage_options: object = None) -> dict[str, "
+              "typing.Any]"),
+      "How far an output is, from its folder alone: of a job that runs, was stopped or is "
+      "finished.");
   m.def(
       "unfinished_shards",
       [](const std::string& path, nb::handle storage_options) {

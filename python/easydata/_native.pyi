@@ -1013,11 +1013,18 @@ class WriteJob:
         """
 
     def fail_unit(self, unit: int, error: str, log: str = '') -> None:
-        """Says in the output why a unit could not be written."""
+        """
+        Says in the output why a unit could not be written; the log is kept beside it.
+        """
 
 def kept_template_date(output_path: str, storage_options: object | None = None) -> str:
     """
     The template_date of the output in a folder, finished or not; empty where there is none.
+    """
+
+def output_progress(output_path: str, storage_options: object = None) -> dict[str, Any]:
+    """
+    How far an output is, from its folder alone: of a job that runs, was stopped or is finished.
     """
 
 def unfinished_shards(output_path: str, storage_options: object | None = None) -> int:

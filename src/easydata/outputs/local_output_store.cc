@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "easydata/files/file_calls.h"
+#include "easydata/outputs/lock_owner.h"
 
 namespace easydata::outputs {
 namespace {
@@ -90,7 +91,13 @@ Status LocalOutputStore::RemoveFolder(const std::string& name) {
 Status LocalOutputStore::Lock(const std::string& name) {
   lock_ = name;
   ARROW_ASSIGN_OR_RAISE(lock_fd_, files::LockFile(PathOf(name)));
-  if (lock_fd_ >= 0) return Status::OK();
+  if (lock_fd_ >= 0) {
+    // Who has it is read by those who ask for progress; the lock itself is the system's.
+    const std::string owner = LockOwner::OfThisProcess().ToText(0);
+    if (::ftruncate(lock_fd_, 0) != 0) return Status::OK();
+    return files::WriteAll(lock_fd_, owner.data(), static_cast<int64_t>(owner.size()),
+                           PathOf(name));
+  }
   return Status::IOError(
       "another process is writing to this folder; wait for it or choose another "
       "output path: ",

@@ -21,7 +21,6 @@ namespace {
 /// stopped, by somebody who waits for that. What is not done then, the next run does.
 constexpr std::chrono::milliseconds kLeaveWithin{5000};
 constexpr std::chrono::milliseconds kStopWithin{1000};
-constexpr char kLock[] = ".easydata/lock";
 
 Status Exists(const std::string& path, const std::string& what) {
   return Status::IOError(path, " ", what)
@@ -316,7 +315,7 @@ Status OutputFolder::Resume(const Found& found) {
   if (progress_.metadata.is_null()) {
     ARROW_RETURN_NOT_OK(WriteProgress());
     // Their lines are there now, and what failed or was stopped is begun again.
-    return job_.num_units.has_value() ? RemoveWork() : Status::OK();
+    return job_.num_units.has_value() ? RemoveWork(/*keep_shards=*/true) : Status::OK();
   }
   ARROW_RETURN_NOT_OK(Promote());
   completed_ = progress_.metadata;
@@ -358,10 +357,9 @@ Status OutputFolder::NoteUnit(const nlohmann::json& record) {
   }
   ARROW_RETURN_NOT_OK(DroppedFromJson(record));
   if (!known_units_.insert(number).second) return damaged("it is there already");
-  progress_.shards.push_back(std::move(shard));
   nlohmann::json facts = record;
   for (const char* key : {"shard", "unit", "job"}) facts.erase(key);
-  progress_.next.push_back(std::move(facts));
+  progress_.Add(std::move(shard), std::move(facts));
   progress_.units.push_back(number);
   return Status::OK();
 }
@@ -402,6 +400,7 @@ Status OutputFolder::Discard(const std::vector<std::string>& present) {
     if (!present[i].empty()) {
       kept.shards.push_back(progress_.shards[i]);
       kept.next.push_back(progress_.next[i]);
+      kept.ended.push_back(progress_.ended[i]);
       if (progress_.num_units.has_value()) kept.units.push_back(progress_.units[i]);
       continue;
     }
@@ -410,6 +409,7 @@ Status OutputFolder::Discard(const std::vector<std::string>& present) {
   }
   progress_.shards = std::move(kept.shards);
   progress_.next = std::move(kept.next);
+  progress_.ended = std::move(kept.ended);
   progress_.units = std::move(kept.units);
   progress_.metadata = nullptr;
   return WriteProgress();
@@ -420,6 +420,7 @@ Status OutputFolder::StartOver(const Found& found) {
   progress_.identity = job_.identity;
   progress_.names = job_.names;
   progress_.num_units = job_.num_units;
+  progress_.began = SecondsNow();
   known_units_.clear();
   progress_.staged = !found.ours.empty() || !job_.resumable;
   progress_.replaces = found.ours;
@@ -433,10 +434,11 @@ Status OutputFolder::WriteProgress() const {
   return store_->Put(kProgressName, progress_.ToText());
 }
 
-/// Removes the files of the working folder, but for the lock, the progress and what this lists.
-Status OutputFolder::RemoveWork() const {
+/// Removes the files of the working folder, but for the lock, the progress and, where they are
+/// kept, the shards that this lists.
+Status OutputFolder::RemoveWork(bool keep_shards) const {
   std::set<std::string> stays = {kLock, kProgressName};
-  if (progress_.staged && !promoting_) {
+  if (progress_.staged && keep_shards) {
     for (const ShardRecord& shard : progress_.shards) stays.insert(WorkName(shard.name));
   }
   ARROW_ASSIGN_OR_RAISE(const auto names, WorkEntries());
@@ -449,14 +451,14 @@ Status OutputFolder::RemoveWork() const {
 
 Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
   const size_t index = progress_.shards.size();
-  progress_.shards.push_back(std::move(shard));
-  progress_.next.push_back(std::move(position));
+  progress_.Add(std::move(shard), std::move(position));
   // Its line comes first, so that there is never a file that no line names.
   if (job_.resumable) {
     const Status status = store_->Append(kProgressName, progress_.ShardLine(index));
     if (!status.ok()) {
       progress_.shards.pop_back();
       progress_.next.pop_back();
+      progress_.ended.pop_back();
       return status;
     }
   }

@@ -142,7 +142,7 @@ class OutputFolder {
   Status StartOver(const Found& found);
   Status WriteProgress() const;
   Result<std::vector<std::string>> WorkEntries() const;
-  Status RemoveWork() const;
+  Status RemoveWork(bool keep_shards = false) const;
   Status Promote();
   Status RemoveReplaced();
   Status LeaveUnfinished() const;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "easydata/base/hash.h"
+#include "easydata/sink/unit_file.h"
 #include "easydata/stream/stage.h"
 
 namespace easydata::sink {
@@ -92,6 +93,9 @@ Result<OutputProgress> ReadHeader(const nlohmann::json& line) {
     if (!IsWholeNumber(*units) || *units < 1) return Status::Invalid("units is no count");
     progress.num_units = units->get<int64_t>();
   }
+  if (const auto began = line.find("began"); began != line.end() && began->is_number()) {
+    progress.began = began->get<double>();
+  }
   return progress;
 }
 
@@ -122,8 +126,9 @@ Status ReadShard(const nlohmann::json& line, OutputProgress* progress) {
   if (next == line.end() || !(next->is_null() || next->is_object())) {
     return Status::Invalid("next is no position");
   }
-  progress->shards.push_back(std::move(shard));
-  progress->next.push_back(*next);
+  progress->Add(std::move(shard), *next);
+  const auto ended = line.find("ended");
+  progress->ended.back() = ended != line.end() && ended->is_number() ? ended->get<double>() : 0;
   return Status::OK();
 }
 
@@ -144,6 +149,7 @@ std::string OutputProgress::ToText() const {
                            {"prefix", names.prefix}, {"extension", names.extension},
                            {"staged", staged},       {"replaces", replaces}};
   if (num_units.has_value()) header["units"] = *num_units;
+  if (began > 0) header["began"] = began;
   std::string text = LineOf(std::move(header));
   for (size_t i = 0; i < shards.size(); ++i) text += ShardLine(i);
   if (!metadata.is_null()) text += LineOf({{"metadata", metadata}});
@@ -151,9 +157,16 @@ std::string OutputProgress::ToText() const {
 }
 
 std::string OutputProgress::ShardLine(size_t shard) const {
-  nlohmann::json line = {{"shard", ToJson(shards[shard])}, {"next", next[shard]}};
+  nlohmann::json line = {
+      {"shard", ToJson(shards[shard])}, {"next", next[shard]}, {"ended", ended[shard]}};
   if (num_units.has_value()) line["unit"] = units[shard];
   return LineOf(std::move(line));
+}
+
+void OutputProgress::Add(ShardRecord shard, nlohmann::json facts) {
+  shards.push_back(std::move(shard));
+  next.push_back(std::move(facts));
+  ended.push_back(SecondsNow());
 }
 
 std::vector<std::string> OutputProgress::ShardNamesThere() const {
@@ -174,10 +187,12 @@ void OutputProgress::SortUnits() {
     sorted.shards.push_back(std::move(shards[i]));
     sorted.next.push_back(std::move(next[i]));
     sorted.units.push_back(units[i]);
+    sorted.ended.push_back(ended[i]);
   }
   shards = std::move(sorted.shards);
   next = std::move(sorted.next);
   units = std::move(sorted.units);
+  ended = std::move(sorted.ended);
 }
 
 std::string WrittenName(bool staged, const std::string& shard) {

@@ -12,14 +12,18 @@ namespace {
 
 constexpr std::string_view kPrefix = "unit-";
 
-}  // namespace
-
-std::string UnitFileName(int64_t unit) {
+std::string NameOf(int64_t unit, const char* extension) {
   std::array<char, 48> name;
-  std::snprintf(name.data(), name.size(), "%s/unit-%05lld.json", outputs::kWorkFolder,
-                static_cast<long long>(unit));
+  std::snprintf(name.data(), name.size(), "%s/unit-%05lld.%s", outputs::kWorkFolder,
+                static_cast<long long>(unit), extension);
   return name.data();
 }
+
+}  // namespace
+
+std::string UnitFileName(int64_t unit) { return NameOf(unit, "json"); }
+
+std::string UnitLogName(int64_t unit) { return NameOf(unit, "log"); }
 
 int64_t UnitOfFile(const std::string& name) {
   std::string_view rest = name;

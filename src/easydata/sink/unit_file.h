@@ -15,7 +15,9 @@ namespace easydata::sink {
 
 /// ".easydata/unit-00017.json".
 std::string UnitFileName(int64_t unit);
-/// The number of a unit whose file, or log, is called so; -1: it is none.
+/// ".easydata/unit-00017.log": the log of who could not write it.
+std::string UnitLogName(int64_t unit);
+/// The number of a unit whose file is called so; -1: it is none.
 int64_t UnitOfFile(const std::string& name);
 
 /// What is said of a unit: {"unit": 17, "state": "running", "written" or "failed", "job": ...,

@@ -185,7 +185,10 @@ Status UnitWriter::Fail(int64_t unit, const std::string& error, const std::strin
   ARROW_RETURN_NOT_OK(Join());
   nlohmann::json state = UnitState(unit, "failed", job_hash_);
   state["error"] = error;
-  if (!log.empty()) state["log"] = log;
+  if (!log.empty()) {
+    ARROW_RETURN_NOT_OK(store_->Put(UnitLogName(unit), log));
+    state["log"] = store_->PathOf(UnitLogName(unit));
+  }
   return store_->Put(UnitFileName(unit),
                      state.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
