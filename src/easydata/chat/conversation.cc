@@ -368,7 +368,12 @@ Result<Value> ReadMessage(const Value& given, const MessagePath& path,
     return Status::TypeError(path.Text(), " is ", TypeOf(given),
                              ", expected a message with role, content");
   }
-  if (IsPlainMessage(given)) return Value::Dict(given.as.entries, given.size);
+  if (IsPlainMessage(given)) {
+    // A new dict: its maker may know another object by the one that was given.
+    auto* entries = arena->Array<DictEntry>(given.size);
+    std::copy(given.as.entries, given.as.entries + given.size, entries);
+    return Value::Dict(entries, given.size);
+  }
   const Value* from = FindKey(given, "from");
   const Value* value = FindKey(given, "value");
   const bool is_from_value = options.roles != nullptr && from != nullptr && value != nullptr &&
