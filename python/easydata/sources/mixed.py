@@ -127,6 +127,9 @@ class MixedShardedSource(
     def __len__(self) -> int:
         return sum(len(source) for source in self._inputs)
 
+    def _part(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
+        return self._over([source._part(options) for source in self._inputs])
+
     def __repr__(self) -> str:
         return f"MixedShardedSource({self._names}, {self._given})"
 
