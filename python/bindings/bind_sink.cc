@@ -10,8 +10,12 @@
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_stream.h"
+#include "easydata/sink/progress_report.h"
 #include "easydata/sink/shard_format.h"
 #include "easydata/sink/stream_writer.h"
+#include "easydata/sink/unit_coordinator.h"
+#include "easydata/sink/unit_writer.h"
+#include "easydata/stream/unit.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
 #include "operators/json_objects.h"
@@ -69,13 +73,22 @@ auto WhileOthersRun(Work work) {
   return work();
 }
 
+/// The coordinator of an output of units, and a writer of them.
+struct Units {
+  explicit Units(const sink::SaveJob& job) : coordinator(job), writer(job) {}
+
+  std::optional<sink::UnitCoordinator> coordinator;
+  sink::UnitWriter writer;
+};
+
 /// A job that writes a stream; it may be run several times, each with a writer of its own.
 struct WriteJob {
   StreamPlan plan;
   sink::WriteOptions options;
   sink::WriteWiring wiring;
   Owned owned;
-  bool is_written = false;  // whole, by a run that got to its end
+  bool is_written = false;                 // whole, by a run that got to its end
+  std::shared_ptr<Units> units = nullptr;  // where it is written unit by unit, from outside
 
   std::unique_ptr<sink::StreamWriter> Writer() const {
     return Unwrap(sink::StreamWriter::Make(plan, options, wiring));
@@ -105,6 +118,58 @@ nb::dict Run(WriteJob& job, bool keep_finished, nb::handle report, nb::handle no
   job.is_written = true;
   tell();
   if (!report.is_none()) CallPython([&] { return report(ToDict(writer->progress())); });
+  return ToDict(result);
+}
+
+Units& UnitsOf(WriteJob& job) {
+  if (job.units == nullptr) {
+    job.units =
+        std::make_shared<Units>(Unwrap(sink::SaveJob::Make(job.plan, job.options, job.wiring)));
+  }
+  return *job.units;
+}
+
+nb::dict OpenUnits(WriteJob& job, bool keep_finished) {
+  job.wiring.keep_finished = keep_finished;
+  job.units = nullptr;
+  Units& units = UnitsOf(job);
+  std::atomic<bool> stopped{false};
+  BackgroundCall<sink::UnitCoordinator::Opened> call(
+      [&] { return units.coordinator->Open([&] { return stopped.load(); }); },
+      [&] { stopped = true; });
+  while (!call.Wait()) {
+  }
+  const auto opened = Unwrap(call.Join());
+  nb::list left;
+  for (const Unit& unit : opened.left) left.append(JsonToPython(ToJson(unit)));
+  nb::dict out;
+  out["units"] = opened.num_units;
+  out["left"] = left;
+  out["kept_shards"] = units.coordinator->folder()->kept();
+  out["notice"] = units.coordinator->folder()->notice();
+  out["finished"] = opened.is_finished;
+  return out;
+}
+
+nb::object WriteUnit(WriteJob& job, nb::handle task, nb::handle report) {
+  Units& units = UnitsOf(job);
+  const Unit unit = Unwrap(UnitFromJson(JsonFromPython(task, "task")));
+  BackgroundCall<nlohmann::json> call([&] { return units.writer.Write(unit); },
+                                      [&] { units.writer.Cancel(); });
+  auto reported = Clock::now();
+  while (!call.Wait()) {
+    if (report.is_none() || Clock::now() - reported < kReport) continue;
+    reported = Clock::now();
+    CallPython([&] { return report(ToDict(units.writer.progress())); });
+  }
+  return JsonToPython(Unwrap(call.Join()));
+}
+
+nb::dict FinishUnits(WriteJob& job) {
+  Units& units = UnitsOf(job);
+  const auto result =
+      Unwrap(WhileOthersRun([&] { return units.coordinator->Finish(&units.writer); }));
+  job.is_written = true;
   return ToDict(result);
 }
 
@@ -188,7 +253,38 @@ void BindSink(nb::module_& m) {
                    "typing.Any]"),
            "Writes all of it and says what was written. progress({rows, tokens, bytes, shards, "
            "kept_shards}) is called up to ten times a second, notice(text) once where there is "
-           "something to tell of an earlier run.");
+           "something to tell of an earlier run.")
+      .def(
+          "open_units", &OpenUnits, nb::arg("keep_finished") = false,
+          nb::sig("def open_units(self, keep_finished: bool = False) -> dict[str, typing.Any]"),
+          "Makes or resumes an output of units, and locks it: for the one process that "
+          "coordinates those that write it. Gives {units: how many there are, left: tasks of those "
+          "that are not written, kept_shards, notice, finished}.")
+      .def(
+          "add_unit",
+          [](WriteJob& job, nb::handle record) {
+            Check(UnitsOf(job).coordinator->Add(JsonFromPython(record, "record")));
+          },
+          nb::arg("record"), nb::sig("def add_unit(self, record: dict[str, typing.Any]) -> None"),
+          "Notes in the output what write_unit() gave, here or in another process.")
+      .def("finish_units", &FinishUnits, nb::sig("def finish_units(self) -> dict[str, typing.Any]"),
+           "Ends the output when all units are noted, and says what was written, as run().")
+      .def(
+          "close_units", [](WriteJob& job) { job.units = nullptr; },
+          "Leaves an output that is not finished in a state to resume from.")
+      .def("write_unit", &WriteUnit, nb::arg("task"), nb::arg("progress").none() = nb::none(),
+           nb::sig("def write_unit(self, task: dict[str, typing.Any], progress: "
+                   "collections.abc.Callable[[dict[str, int]], object] | None = None) -> dict[str, "
+                   "typing.Any]"),
+           "Writes the shard of one unit, a task of open_units() of the same job in any process, "
+           "and gives its record.")
+      .def(
+          "fail_unit",
+          [](WriteJob& job, int64_t unit, const std::string& error, const std::string& log) {
+            Check(WhileOthersRun([&] { return UnitsOf(job).writer.Fail(unit, error, log); }));
+          },
+          nb::arg("unit"), nb::arg("error"), nb::arg("log") = "",
+          "Says in the output why a unit could not be written; the log is kept beside it.");
   m.def(
       "kept_template_date",
       [](const std::string& path, nb::handle storage_options) {
@@ -197,6 +293,18 @@ void BindSink(nb::module_& m) {
       },
       nb::arg("output_path"), nb::arg("storage_options").none() = nb::none(),
       "The template_date of the output in a folder, finished or not; empty where there is none.");
+  m.def(
+      "output_progress",
+      [](const std::string& path, nb::handle storage_options) {
+        const auto storage = StorageFromPython(storage_options);
+        return JsonToPython(
+            Unwrap(WhileOthersRun([&] { return sink::ProgressReport(path, storage); })));
+      },
+      nb::arg("output_path"), nb::arg("storage_options").none() = nb::none(),
+      nb::sig("def output_progress(output_path: str, storage_options: object = None) -> dict[str, "
+              "typing.Any]"),
+      "How far an output is, from its folder alone: of a job that runs, was stopped or is "
+      "finished.");
   m.def(
       "unfinished_shards",
       [](const std::string& path, nb::handle storage_options) {

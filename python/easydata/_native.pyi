@@ -969,7 +969,7 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 class WriteJob:
     """Writes a stream into a folder of shards."""
 
-    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, column_types: Mapping[str, str] | None = None, shard_column: str | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
+    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, units: int | None = None, column_types: Mapping[str, str] | None = None, shard_column: str | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
         """
         `sample_all`: the types of free-form rows are those of all of them, not of the first.
         """
@@ -989,9 +989,42 @@ class WriteJob:
         Writes all of it and says what was written. progress({rows, tokens, bytes, shards, kept_shards}) is called up to ten times a second, notice(text) once where there is something to tell of an earlier run.
         """
 
+    def open_units(self, keep_finished: bool = False) -> dict[str, Any]:
+        """
+        Makes or resumes an output of units, and locks it: for the one process that coordinates those that write it. Gives {units: how many there are, left: tasks of those that are not written, kept_shards, notice, finished}.
+        """
+
+    def add_unit(self, record: dict[str, Any]) -> None:
+        """
+        Notes in the output what write_unit() gave, here or in another process.
+        """
+
+    def finish_units(self) -> dict[str, Any]:
+        """
+        Ends the output when all units are noted, and says what was written, as run().
+        """
+
+    def close_units(self) -> None:
+        """Leaves an output that is not finished in a state to resume from."""
+
+    def write_unit(self, task: dict[str, Any], progress: Callable[[dict[str, int]], object] | None = None) -> dict[str, Any]:
+        """
+        Writes the shard of one unit, a task of open_units() of the same job in any process, and gives its record.
+        """
+
+    def fail_unit(self, unit: int, error: str, log: str = '') -> None:
+        """
+        Says in the output why a unit could not be written; the log is kept beside it.
+        """
+
 def kept_template_date(output_path: str, storage_options: object | None = None) -> str:
     """
     The template_date of the output in a folder, finished or not; empty where there is none.
+    """
+
+def output_progress(output_path: str, storage_options: object = None) -> dict[str, Any]:
+    """
+    How far an output is, from its folder alone: of a job that runs, was stopped or is finished.
     """
 
 def unfinished_shards(output_path: str, storage_options: object | None = None) -> int:

@@ -255,6 +255,7 @@ Result<StreamPlan> PythonStreamPlan(std::shared_ptr<PythonSource> source, nlohma
   described["shards"] = source->shard_names;
   if (source->shuffle_seed.has_value()) described["shuffle_seed"] = *source->shuffle_seed;
   auto node = MakeNode("source", described);
+  node->facts.why_undivided = "rows that Python gives";
   if (inputs.size() == 1) {
     node->facts.vocabularies = inputs[0].node->facts.vocabularies;
   } else if (inputs.size() > 1) {

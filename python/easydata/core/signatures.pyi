@@ -132,6 +132,7 @@ class DatasetWriterSignature(TakesOptions):
         *,
         num_threads: int | None = None,
         max_shard_rows: int | None = None,
+        units: str | int | None = None,
         shard_column: str | None = None,
         shard_prefix: str | None = None,
         encode: Literal["json"] | None = None,
@@ -155,6 +156,7 @@ class DatasetWriterSignature(TakesOptions):
             overwrite: Replace an output that is there already, wholly. Only what its own metadata names is deleted: any other file in the folder is an error, and so is one that is read.
             num_threads: Worker threads; unset: one for each core.
             max_shard_rows: Exact number of rows of each shard but the last, in place of max_shard_size.
+            units: Bytes of the files that are read for one shard, in place of max_shard_size: files that are smaller are put together, larger ones cut between blocks. Each such unit is made by itself, packed rows too, in any process.
             shard_column: Rows of one value of this column go into one of the num_shards shards, whose number is the XXH3 hash (64 bits, seed 0) of the value's text modulo num_shards: of text its UTF-8, of numbers and truth values what JSON has, of dates and times their ISO text, of null nothing. Unset: rows are dealt in their order.
             shard_prefix: Shards are named <prefix>_000000, <prefix>_000001 and so on, as ArrayRecord files of a split are ("train"). Unset: shard-00000, shard-00001, ...
             encode: What a record of an ArrayRecord file is: with "json" the row, all of its columns, as a JSON object. Unset: the value of the only column.
@@ -523,6 +525,7 @@ class SaveOptions(TypedDict, total=False):
     overwrite: bool
     num_threads: int | None
     max_shard_rows: int | None
+    units: str | int | None
     shard_column: str | None
     shard_prefix: str | None
     encode: Literal["json"] | None

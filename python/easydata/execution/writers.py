@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
 from easydata.core.signatures import DatasetWriterSignature
-from easydata.core.sizes import parse_size
+from easydata.core.sizes import parse_size, size_of_option
 from easydata.core.takes_options import takes_options_of
 from easydata.execution.output_paths import path_in
 from easydata.execution.push.fitness import Plan
@@ -89,13 +89,18 @@ class DatasetWriter(
     keywords=(
         "num_threads",
         "max_shard_rows",
+        "units",
         "shard_column",
         "shard_prefix",
         "encode",
         "writer_options",
         "column_types",
     ),
-    types={"max_shard_size": "str | int", "compression": "str | None"},
+    types={
+        "max_shard_size": "str | int",
+        "units": "str | int | None",
+        "compression": "str | None",
+    },
     texts={
         "output_path": "A folder, made where it does not exist, or a prefix of an object store "
         '("s3://bucket/rows", "gs://...").',
@@ -145,7 +150,11 @@ class DatasetWriter(
         )
         self._output_path = _native.user_path(os.fspath(output_path))
         self._storage_options = storage_options
-        self._given = {**options, "max_shard_size": parse_size(options["max_shard_size"])}
+        self._given = {
+            **options,
+            "max_shard_size": parse_size(options["max_shard_size"]),
+            "units": size_of_option("units", options["units"]),
+        }
         self._columns = columns
         self._progress = progress
         # What a schedule that counts steps takes for them; a pipeline's load options say.

@@ -303,6 +303,15 @@ config::FieldList SaveStageConfig::Fields() {
                          "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}
                .SupersededBy("num_shards")
                .SupersededBy("max_shard_rows")
+               .SupersededBy("units")
+               .AtLeast(1)
+               .Differs("the same size, as people write it"),
+           config::Field{"units", &C::units,
+                         "Size of the files that are read for one shard, in place of "
+                         "max_shard_size: bytes, or \"512MB\" (of 1024 KB); 256 MB to 1 GB are "
+                         "usual. Smaller files are put together, larger ones cut between blocks. "
+                         "Each such unit is made by itself, packed rows too, in any process; see "
+                         "docs/guide/many_machines.md."}
                .AtLeast(1)
                .Differs("the same size, as people write it"),
            config::Field{"processes", &C::processes,

@@ -570,6 +570,7 @@ Result<StreamPlan> MixPlan(const std::vector<StreamPlan>& sources, const MixOpti
   const MixSettings settings{options, wiring};
   ARROW_RETURN_NOT_OK(settings.Validate());
   auto node = MakeNode("mix", settings.Description());
+  node->facts.why_undivided = "a mix";
   node->facts.is_packed = true;
   node->facts.counts_steps = options.by_steps();
   ARROW_ASSIGN_OR_RAISE(node->facts.finitude,

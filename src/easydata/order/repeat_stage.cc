@@ -134,6 +134,8 @@ Result<StreamPlan> RepeatPlan(const StreamPlan& upstream, std::optional<int64_t>
   described["passes"] = passes.has_value() ? nlohmann::json(*passes) : nlohmann::json(nullptr);
   auto node = MakeNode("repeat", described, upstream);
   node->facts.carries_passes = false;
+  node->facts.divide = nullptr;
+  node->facts.why_undivided = "rows that are repeated";
   if (!passes.has_value()) {
     node->facts.finitude = Finitude::kEndless;
     node->facts.why_endless = "epochs: a source is repeated for ever; give a number";

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "easydata/files/file_calls.h"
+#include "easydata/outputs/lock_owner.h"
 
 namespace easydata::outputs {
 namespace {
@@ -90,7 +91,13 @@ Status LocalOutputStore::RemoveFolder(const std::string& name) {
 Status LocalOutputStore::Lock(const std::string& name) {
   lock_ = name;
   ARROW_ASSIGN_OR_RAISE(lock_fd_, files::LockFile(PathOf(name)));
-  if (lock_fd_ >= 0) return Status::OK();
+  if (lock_fd_ >= 0) {
+    // Who has it is read by those who ask for progress; the lock itself is the system's.
+    const std::string owner = LockOwner::OfThisProcess().ToText(0);
+    if (::ftruncate(lock_fd_, 0) != 0) return Status::OK();
+    return files::WriteAll(lock_fd_, owner.data(), static_cast<int64_t>(owner.size()),
+                           PathOf(name));
+  }
   return Status::IOError(
       "another process is writing to this folder; wait for it or choose another "
       "output path: ",
@@ -104,7 +111,7 @@ void LocalOutputStore::Unlock() {
 }
 
 Status LocalOutputStore::Put(const std::string& name, const std::string& content) {
-  return files::WriteFileAtomically(PathOf(name), PathOf(UnfinishedName(name)), content);
+  return files::WriteFileAtomically(PathOf(name), PathOf(OwnUnfinishedName(name)), content);
 }
 
 Status LocalOutputStore::Append(const std::string& name, const std::string& addition) {
@@ -112,14 +119,14 @@ Status LocalOutputStore::Append(const std::string& name, const std::string& addi
 }
 
 Result<std::shared_ptr<OutputFile>> LocalOutputStore::OpenNew(const std::string& name) {
-  std::string path = PathOf(UnfinishedName(name));
+  std::string path = PathOf(OwnUnfinishedName(name));
   ARROW_ASSIGN_OR_RAISE(const int fd,
                         files::OpenPath(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW));
   return std::make_shared<LocalOutputFile>(fd, std::move(path));
 }
 
 Status LocalOutputStore::Publish(const std::string& name) {
-  ARROW_RETURN_NOT_OK(Move(UnfinishedName(name), name));
+  ARROW_RETURN_NOT_OK(Move(OwnUnfinishedName(name), name));
   const size_t slash = name.rfind('/');
   return Sync(slash == std::string::npos ? "" : name.substr(0, slash));
 }

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "easydata/base/hash.h"
-#include "easydata/files/file_calls.h"
 #include "easydata/json/bounded_json.h"
 
 namespace easydata::outputs {
@@ -25,15 +26,23 @@ std::string SinceNow() {
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc)};
 }
 
+/// What the system says of itself; "" where it says nothing.
+std::string ReadProc(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
 /// The boot of this machine, and the namespace that its process numbers are of; empty where the
 /// system does not say.
 std::string ThisMachine() {
-  auto boot = files::ReadWholeFile("/proc/sys/kernel/random/boot_id");
+  std::string boot = ReadProc("/proc/sys/kernel/random/boot_id");
   std::array<char, 64> space;
   const ssize_t size = ::readlink("/proc/self/ns/pid", space.data(), space.size());
-  if (!boot.ok() || size <= 0) return "";
-  boot->erase(std::remove(boot->begin(), boot->end(), '\n'), boot->end());
-  return *boot + " " + std::string(space.data(), static_cast<size_t>(size));
+  if (boot.empty() || size <= 0) return "";
+  boot.erase(std::remove(boot.begin(), boot.end(), '\n'), boot.end());
+  return boot + " " + std::string(space.data(), static_cast<size_t>(size));
 }
 
 struct FoundProcess {
@@ -43,14 +52,14 @@ struct FoundProcess {
 
 /// Looks a process up: one that has ended, and that its parent has not yet asked for, is not there.
 FoundProcess FindProcess(int64_t pid) {
-  const auto line = files::ReadWholeFile("/proc/" + std::to_string(pid) + "/stat");
+  const std::string line = ReadProc("/proc/" + std::to_string(pid) + "/stat");
   // Its second word is the program's name, in brackets, with any characters.
-  const size_t name_end = line.ok() ? line->rfind(')') : std::string::npos;
+  const size_t name_end = line.rfind(')');
   if (name_end == std::string::npos) return {};
   std::vector<std::string> words;
-  for (size_t begin = name_end + 2; begin < line->size();) {
-    const size_t end = std::min(line->find(' ', begin), line->size());
-    words.push_back(line->substr(begin, end - begin));
+  for (size_t begin = name_end + 2; begin < line.size();) {
+    const size_t end = std::min(line.find(' ', begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
     begin = end + 1;
   }
   constexpr size_t kState = 0, kStarted = 19;

@@ -201,7 +201,7 @@ Status ObjectOutputStore::RemoveLock() {
   ARROW_RETURN_NOT_OK(CheckLock());
   ARROW_RETURN_NOT_OK(sender_->AbortAll());
   // Best effort: these are no part of the output, and the next job sees to them, too.
-  if (sender_->has_begun()) (void)EndOpenUploads();
+  if (may_be_uploads()) (void)EndOpenUploads();
   ARROW_RETURN_NOT_OK(lock_->Release());
   lock_ = nullptr;
   return Status::OK();
@@ -211,7 +211,7 @@ void ObjectOutputStore::Unlock() {
   opened_.clear();
   (void)sender_->AbortAll();
   if (lock_ == nullptr) return;
-  if (sender_->has_begun() && CheckLock().ok()) (void)EndOpenUploads();
+  if (may_be_uploads() && CheckLock().ok()) (void)EndOpenUploads();
   (void)lock_->Release();
   lock_ = nullptr;
 }

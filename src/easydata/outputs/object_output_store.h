@@ -33,6 +33,7 @@ class ObjectOutputStore final : public OutputStore {
   Result<files::PathKind> KindOf(const std::string& name) const override;
   Result<std::vector<std::string>> NamesIn(const std::string& folder) const override;
   void LookAnew() override { listed_.clear(); }
+  void ExpectOtherWriters() override { others_write_ = true; }
   Result<std::optional<int64_t>> SizeOf(const std::string& name) const override;
   Result<std::string> HashOf(const std::string& name,
                              const std::function<bool()>& stopped) const override;
@@ -69,6 +70,7 @@ class ObjectOutputStore final : public OutputStore {
   Status EndOpenUploads();
   Status CopyByReading(const std::string& from, const std::string& to);
   void AddNotice(const std::string& text);
+  bool may_be_uploads() const { return others_write_ || sender_->has_begun(); }
 
   const std::shared_ptr<const stores::ObjectStore> store_;
   const std::string bucket_;
@@ -79,6 +81,7 @@ class ObjectOutputStore final : public OutputStore {
   std::string notice_;
   std::map<std::string, std::string> put_;  // the content of what Append() may add to, by name
   std::shared_ptr<PartSender> sender_;
+  bool others_write_ = false;
   std::map<std::string, std::shared_ptr<ObjectUpload>> opened_;  // by name
 };
 

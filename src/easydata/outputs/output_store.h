@@ -36,6 +36,13 @@ class OutputStore {
   /// ".easydata/shard-00000.parquet.tmp". No file is left under it by what goes to its end.
   static std::string UnfinishedName(const std::string& name);
 
+  /// Gives unfinished files names of this writer's own, where several write into one output. Before
+  /// anything is written only.
+  void SetWriter(std::string tag) { writer_ = std::move(tag); }
+  /// Says that other processes write files of the output, too: what they left half-written is
+  /// removed at the end.
+  virtual void ExpectOtherWriters() {}
+
   /// The kind of what is in the output's place: a folder, nothing, or kOther.
   virtual Result<files::PathKind> KindOfFolder() const = 0;
   /// The kind of what a name stands for; links are not followed.
@@ -88,8 +95,12 @@ class OutputStore {
  protected:
   explicit OutputStore(std::string folder) : folder_(std::move(folder)) {}
 
+  /// UnfinishedName(), or this writer's own.
+  std::string OwnUnfinishedName(const std::string& name) const;
+
  private:
   const std::string folder_;
+  std::string writer_;
 };
 
 }  // namespace easydata::outputs

@@ -12,6 +12,8 @@ Result<StreamPlan> LimitPlan(const StreamPlan& upstream, int64_t max_rows) {
   if (max_rows < 0) return Status::Invalid("max_rows must not be negative, got ", max_rows);
   auto node = MakeNode("limit", {{"rows", max_rows}}, upstream);
   node->facts.finitude = Finitude::kFinite;
+  node->facts.divide = nullptr;
+  node->facts.why_undivided = "a limit of rows";
   // Each pass begins anew, and so does the limit.
   node->facts.carries_passes = false;
   StreamPlan plan;

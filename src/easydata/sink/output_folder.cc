@@ -10,6 +10,8 @@
 
 #include "easydata/base/hash.h"
 #include "easydata/exec/time_limit.h"
+#include "easydata/sink/saved_position.h"
+#include "easydata/sink/unit_file.h"
 #include "easydata/storage/open_output_store.h"
 
 namespace easydata::sink {
@@ -19,8 +21,6 @@ namespace {
 /// stopped, by somebody who waits for that. What is not done then, the next run does.
 constexpr std::chrono::milliseconds kLeaveWithin{5000};
 constexpr std::chrono::milliseconds kStopWithin{1000};
-constexpr char kLock[] = ".easydata/lock";
-constexpr char kProgress[] = ".easydata/progress.jsonl";
 
 Status Exists(const std::string& path, const std::string& what) {
   return Status::IOError(path, " ", what)
@@ -30,14 +30,6 @@ Status Exists(const std::string& path, const std::string& what) {
 /// The name of a file in the working folder.
 std::string WorkName(const std::string& name) {
   return std::string(outputs::kWorkFolder) + "/" + name;
-}
-
-/// Whether we give names like this to files of the working folder.
-bool IsWorkName(const std::string& name) {
-  return name == kLock || name == kProgress ||
-         name == outputs::OutputStore::UnfinishedName(kProgress) ||
-         name == outputs::OutputStore::UnfinishedName(kMetadataName) ||
-         name.starts_with(WorkName("shard-"));
 }
 
 std::string Counted(size_t count, const std::string& what) {
@@ -83,7 +75,7 @@ Result<int64_t> OutputFolder::UnfinishedShards(
     const std::string& path, const std::shared_ptr<const storage::Storage>& storage) {
   const exec::TimeLimit limit(kStopWithin);  // asked by somebody who stopped the job
   ARROW_ASSIGN_OR_RAISE(const auto store, storage::OpenOutputStore(path, storage));
-  ARROW_ASSIGN_OR_RAISE(const auto progress, ReadProgress(*store, kProgress));
+  ARROW_ASSIGN_OR_RAISE(const auto progress, ReadProgress(*store, kProgressName));
   return progress.has_value() ? static_cast<int64_t>(progress->shards.size()) : 0;
 }
 
@@ -92,15 +84,19 @@ nlohmann::json OutputFolder::Described(const std::string& path,
   // Open() says what is wrong where something is.
   const auto store = storage::OpenOutputStore(path, storage);
   if (!store.ok()) return nullptr;
-  const auto progress = ReadProgress(**store, kProgress);
+  const auto progress = ReadProgress(**store, kProgressName);
   if (progress.ok() && progress->has_value()) return (*progress)->identity;
   const auto metadata = ReadOutputMetadata(**store);
   if (metadata.ok() && metadata->has_value()) return (*metadata)->values;
   return nullptr;
 }
 
-std::string OutputFolder::WrittenName(const std::string& shard) const {
-  return progress_.staged ? WorkName(shard) : shard;
+bool OutputFolder::IsWorkName(const std::string& name) const {
+  const auto begins = [&](const std::string& with) { return name.starts_with(WorkName(with)); };
+  return name == kLock || name == kProgressName ||
+         name == outputs::OutputStore::UnfinishedName(kProgressName) ||
+         name == outputs::OutputStore::UnfinishedName(kMetadataName) || begins("shard-") ||
+         begins("unit-") || (!job_.names.prefix.empty() && begins(job_.names.prefix + "_"));
 }
 
 Result<std::shared_ptr<outputs::OutputFile>> OutputFolder::OpenShard(size_t index) {
@@ -113,7 +109,7 @@ const nlohmann::json& OutputFolder::position() const {
 }
 
 Status OutputFolder::DamagedPosition(const std::string& what) const {
-  return DamagedProgress(store_->PathOf(kProgress), what);
+  return DamagedProgress(store_->PathOf(kProgressName), what);
 }
 
 /// All files in the working folder; an error where one is nothing that we put there.
@@ -140,10 +136,10 @@ Result<std::vector<std::string>> OutputFolder::WorkEntries() const {
 
 Status OutputFolder::LookAtProgress(Found* found, std::set<std::string>* named) const {
   ARROW_ASSIGN_OR_RAISE(const auto work_entries, WorkEntries());
-  auto progress = ReadProgress(*store_, kProgress);
+  auto progress = ReadProgress(*store_, kProgressName);
   if (progress.status().IsInvalid() && job_.overwrite) {
     found->unfinished = true;
-    for (std::string& name : NamesInDamagedProgress(*store_, kProgress))
+    for (std::string& name : NamesInDamagedProgress(*store_, kProgressName))
       named->insert(std::move(name));
     return Status::OK();
   }
@@ -153,7 +149,7 @@ Status OutputFolder::LookAtProgress(Found* found, std::set<std::string>* named) 
   const OutputProgress& said = **progress;
   named->insert(said.replaces.begin(), said.replaces.end());
   if (!said.staged || !said.metadata.is_null()) {
-    for (const ShardRecord& shard : said.shards) named->insert(shard.name);
+    for (std::string& name : said.ShardNamesThere()) named->insert(std::move(name));
   }
   if (said.identity == job_.identity && said.names == job_.names) {
     found->progress = std::move(*progress);
@@ -223,7 +219,7 @@ Status OutputFolder::Prepare() {
     progress_.shards = found.metadata->shards;
     std::string problem;
     ARROW_ASSIGN_OR_RAISE(const auto names, FindShards(&problem));
-    if (names.size() == progress_.shards.size()) return Keep(std::move(found));
+    if (problem.empty()) return Keep(std::move(found));
     progress_ = {};
     if (!job_.overwrite) {
       return Exists(job_.path, "holds a finished output of this job, but " + problem +
@@ -235,6 +231,7 @@ Status OutputFolder::Prepare() {
   ARROW_RETURN_NOT_OK(store_->MakeFolder("", &created_));
   bool made = false;
   ARROW_RETURN_NOT_OK(store_->MakeFolder(outputs::kWorkFolder, &made));
+  if (job_.num_units.has_value()) store_->ExpectOtherWriters();
   ARROW_RETURN_NOT_OK(store_->Lock(kLock));
   locked_ = true;
   notice_ = store_->notice();
@@ -253,45 +250,53 @@ Status OutputFolder::Keep(Found found) {
   return Status::OK();
 }
 
-/// The present name of a shard that is as it was written; else "".
+/// The present name of a shard that is as it was written; else "". Of units in a store the size
+/// has to do: there are very many, and a store checks what it holds.
 Result<std::string> OutputFolder::Find(const ShardRecord& shard) const {
   std::vector<std::string> names = {shard.name, outputs::OutputStore::UnfinishedName(shard.name)};
   if (progress_.staged) names.insert(names.begin(), WorkName(shard.name));
   for (const std::string& name : names) {
     ARROW_ASSIGN_OR_RAISE(const auto size, store_->SizeOf(name));
     if (size != shard.bytes) continue;
+    if (job_.num_units.has_value() && store_->folder().find("://") != std::string::npos) {
+      return name;
+    }
     ARROW_ASSIGN_OR_RAISE(const std::string hash, store_->HashOf(name, job_.stopped));
     if (hash == shard.hash) return name;
   }
   return "";
 }
 
-/// The present names of the shards that are as they were written, up to the first that is not; sets
-/// `problem` to what is wrong with that one.
+/// The present names of the shards that are as they were written, "" for others: up to the first of
+/// these, where the stream goes on there. Sets `problem` to what is wrong with the first.
 Result<std::vector<std::string>> OutputFolder::FindShards(std::string* problem) const {
   std::vector<std::string> names;
   for (const ShardRecord& shard : progress_.shards) {
     ARROW_ASSIGN_OR_RAISE(std::string name, Find(shard));
-    if (name.empty()) {
+    if (name.empty() && problem->empty()) {
       ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOf(WrittenName(shard.name)));
       const bool is_there = kind != files::PathKind::kNothing;
       *problem = shard.name + (is_there ? " is not what was written" : " is missing");
-      break;
     }
     names.push_back(std::move(name));
+    if (!problem->empty() && !job_.num_units.has_value()) break;
   }
   return names;
 }
 
 Status OutputFolder::Resume(const Found& found) {
   progress_ = *found.progress;
+  known_units_ = {progress_.units.begin(), progress_.units.end()};
   owns_progress_ = true;
+  if (job_.num_units.has_value()) ARROW_RETURN_NOT_OK(TakeUnitFiles());
   std::string problem;
-  ARROW_ASSIGN_OR_RAISE(const auto names, FindShards(&problem));
+  ARROW_ASSIGN_OR_RAISE(auto names, FindShards(&problem));
   const size_t written = progress_.shards.size();
-  if (names.size() < written) {
+  if (!problem.empty()) {
     if (!job_.resumable) return StartOver(found);
-    ARROW_RETURN_NOT_OK(DiscardAfter(names.size()));
+    names.resize(written);
+    ARROW_RETURN_NOT_OK(Discard(names));
+    std::erase(names, "");
     problem += ": " + Counted(written - names.size(), "shard") +
                (written - names.size() == 1 ? " is" : " are") + " written again";
   }
@@ -307,14 +312,82 @@ Status OutputFolder::Resume(const Found& found) {
     if (names[i] != outputs::OutputStore::UnfinishedName(name)) continue;
     ARROW_RETURN_NOT_OK(store_->Publish(WrittenName(name)));
   }
-  if (progress_.metadata.is_null()) return WriteProgress();
+  if (progress_.metadata.is_null()) {
+    ARROW_RETURN_NOT_OK(WriteProgress());
+    // Their lines are there now, and what failed or was stopped is begun again.
+    return job_.num_units.has_value() ? RemoveWork(/*keep_shards=*/true) : Status::OK();
+  }
   ARROW_RETURN_NOT_OK(Promote());
   completed_ = progress_.metadata;
   return Status::OK();
 }
 
-/// Removes the shards from number `intact` on, and forgets them.
-Status OutputFolder::DiscardAfter(size_t intact) {
+/// Takes up what was written of units when nobody coordinated them any more.
+Status OutputFolder::TakeUnitFiles() {
+  ARROW_ASSIGN_OR_RAISE(const auto entries, WorkEntries());
+  for (const std::string& name : entries) {
+    if (UnitOfFile(name) < 0) continue;
+    ARROW_ASSIGN_OR_RAISE(const std::string text, store_->Read(name));
+    const auto state = ParseSaved(text);
+    if (!state.has_value() || !state->is_object() || !state->contains("record")) continue;
+    (void)NoteUnit(state->at("record"));  // what is not of this job is not taken up
+  }
+  return Status::OK();
+}
+
+/// Notes what was written of a unit, in memory.
+Status OutputFolder::NoteUnit(const nlohmann::json& record) {
+  const auto damaged = [&](const std::string& what) {
+    return Status::Invalid("the record of a unit cannot be used: ", what);
+  };
+  if (!record.is_object() || !record.contains("unit") || !record.contains("shard")) {
+    return damaged("it names no unit");
+  }
+  if (record.value("job", nlohmann::json()) != JobHash(job_.identity)) {
+    return damaged("it is of another job");
+  }
+  const nlohmann::json& unit = record.at("unit");
+  if (!IsWholeNumber(unit) || unit < 0 || unit >= job_.num_units.value_or(0)) {
+    return damaged("there is no unit " + unit.dump());
+  }
+  ARROW_ASSIGN_OR_RAISE(ShardRecord shard, ShardFromJson(record.at("shard")));
+  const auto number = unit.get<int64_t>();
+  if (shard.name != job_.names.Of(static_cast<size_t>(number))) {
+    return damaged("its shard is called " + shard.name);
+  }
+  ARROW_RETURN_NOT_OK(DroppedFromJson(record));
+  if (!known_units_.insert(number).second) return damaged("it is there already");
+  nlohmann::json facts = record;
+  for (const char* key : {"shard", "unit", "job"}) facts.erase(key);
+  progress_.Add(std::move(shard), std::move(facts));
+  progress_.units.push_back(number);
+  return Status::OK();
+}
+
+Status OutputFolder::AddUnit(const nlohmann::json& record) {
+  ARROW_RETURN_NOT_OK(NoteUnit(record));
+  const size_t index = progress_.shards.size() - 1;
+  ARROW_RETURN_NOT_OK(store_->Append(kProgressName, progress_.ShardLine(index)));
+  return store_->Remove(UnitFileName(progress_.units[index]));
+}
+
+/// Removes shards of units that no line names.
+Status OutputFolder::RemoveStrayUnits() const {
+  if (!progress_.num_units.has_value() || progress_.staged) return Status::OK();
+  ARROW_ASSIGN_OR_RAISE(const auto names, store_->NamesIn(""));
+  const std::set<std::string> there(names.begin(), names.end());
+  for (int64_t unit = 0; unit < *progress_.num_units; ++unit) {
+    const std::string name = job_.names.Of(static_cast<size_t>(unit));
+    if (!there.contains(name) || known_units_.contains(unit)) continue;
+    ARROW_RETURN_NOT_OK(CheckOwnFile(*store_, name));
+    ARROW_RETURN_NOT_OK(store_->Remove(name));
+  }
+  return Status::OK();
+}
+
+/// Removes the shards that have no present name, and forgets them.
+Status OutputFolder::Discard(const std::vector<std::string>& present) {
+  OutputProgress kept;
   for (size_t i = 0; i < progress_.shards.size(); ++i) {
     const std::string& name = progress_.shards[i].name;
     ARROW_ASSIGN_OR_RAISE(const files::PathKind kind, store_->KindOf(name));
@@ -324,11 +397,20 @@ Status OutputFolder::DiscardAfter(size_t intact) {
     if (moved && std::find(replaces.begin(), replaces.end(), name) == replaces.end()) {
       replaces.push_back(name);
     }
-    if (i < intact) continue;
+    if (!present[i].empty()) {
+      kept.shards.push_back(progress_.shards[i]);
+      kept.next.push_back(progress_.next[i]);
+      kept.ended.push_back(progress_.ended[i]);
+      if (progress_.num_units.has_value()) kept.units.push_back(progress_.units[i]);
+      continue;
+    }
     ARROW_RETURN_NOT_OK(store_->Remove(WrittenName(name)));
+    if (progress_.num_units.has_value()) known_units_.erase(progress_.units[i]);
   }
-  progress_.shards.resize(intact);
-  progress_.next.resize(intact);
+  progress_.shards = std::move(kept.shards);
+  progress_.next = std::move(kept.next);
+  progress_.ended = std::move(kept.ended);
+  progress_.units = std::move(kept.units);
   progress_.metadata = nullptr;
   return WriteProgress();
 }
@@ -337,6 +419,9 @@ Status OutputFolder::StartOver(const Found& found) {
   progress_ = {};
   progress_.identity = job_.identity;
   progress_.names = job_.names;
+  progress_.num_units = job_.num_units;
+  progress_.began = SecondsNow();
+  known_units_.clear();
   progress_.staged = !found.ours.empty() || !job_.resumable;
   progress_.replaces = found.ours;
   // First, so that the files of the output before are listed at every moment.
@@ -345,13 +430,20 @@ Status OutputFolder::StartOver(const Found& found) {
   return RemoveWork();
 }
 
-Status OutputFolder::WriteProgress() const { return store_->Put(kProgress, progress_.ToText()); }
+Status OutputFolder::WriteProgress() const {
+  return store_->Put(kProgressName, progress_.ToText());
+}
 
-/// Removes the files of the working folder, but for the lock and the progress.
-Status OutputFolder::RemoveWork() const {
+/// Removes the files of the working folder, but for the lock, the progress and, where they are
+/// kept, the shards that this lists.
+Status OutputFolder::RemoveWork(bool keep_shards) const {
+  std::set<std::string> stays = {kLock, kProgressName};
+  if (progress_.staged && keep_shards) {
+    for (const ShardRecord& shard : progress_.shards) stays.insert(WorkName(shard.name));
+  }
   ARROW_ASSIGN_OR_RAISE(const auto names, WorkEntries());
   for (const std::string& name : names) {
-    if (name == kLock || name == kProgress) continue;
+    if (stays.contains(name)) continue;
     ARROW_RETURN_NOT_OK(store_->Remove(name));
   }
   return Status::OK();
@@ -359,14 +451,14 @@ Status OutputFolder::RemoveWork() const {
 
 Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
   const size_t index = progress_.shards.size();
-  progress_.shards.push_back(std::move(shard));
-  progress_.next.push_back(std::move(position));
+  progress_.Add(std::move(shard), std::move(position));
   // Its line comes first, so that there is never a file that no line names.
   if (job_.resumable) {
-    const Status status = store_->Append(kProgress, progress_.ShardLine(index));
+    const Status status = store_->Append(kProgressName, progress_.ShardLine(index));
     if (!status.ok()) {
       progress_.shards.pop_back();
       progress_.next.pop_back();
+      progress_.ended.pop_back();
       return status;
     }
   }
@@ -374,6 +466,7 @@ Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {
 }
 
 Status OutputFolder::Finish(const nlohmann::json& metadata) {
+  if (job_.num_units.has_value()) store_->LookAnew();  // others wrote the shards
   progress_.metadata = metadata;
   ARROW_RETURN_NOT_OK(WriteProgress());
   return Promote();
@@ -403,7 +496,7 @@ Status OutputFolder::Promote() {
   ARROW_RETURN_NOT_OK(RemoveWork());
   ARROW_RETURN_NOT_OK(store_->RemoveLock());
   // Until here the next run would do the rest.
-  ARROW_RETURN_NOT_OK(store_->Remove(kProgress));
+  ARROW_RETURN_NOT_OK(store_->Remove(kProgressName));
   done_ = true;
   // An empty folder does no harm, and the output is complete.
   (void)store_->RemoveFolder(outputs::kWorkFolder);
@@ -440,17 +533,29 @@ OutputFolder::~OutputFolder() {
   if (!done_ && created_) (void)store_->RemoveFolder("");
 }
 
+/// Whether the folder says of a unit why it could not be written, which is to be read.
+bool OutputFolder::HasFailedUnits(const std::vector<std::string>& work_entries) const {
+  return std::any_of(work_entries.begin(), work_entries.end(), [&](const std::string& name) {
+    if (UnitOfFile(name) < 0) return false;
+    const auto text = store_->Read(name);
+    const auto state = text.ok() ? ParseSaved(*text) : std::nullopt;
+    return state.has_value() && state->is_object() && state->contains("error");
+  });
+}
+
 Status OutputFolder::LeaveUnfinished() const {
+  if (job_.num_units.has_value()) store_->LookAnew();
   ARROW_ASSIGN_OR_RAISE(const auto names, WorkEntries());
   // Files that nothing else lists would have no owner.
   const bool names_others =
       std::any_of(progress_.replaces.begin(), progress_.replaces.end(),
                   [&](const std::string& name) { return !of_metadata_.contains(name); });
-  const bool goes_on = job_.resumable && !progress_.shards.empty();
+  const bool goes_on = job_.resumable && (!progress_.shards.empty() || HasFailedUnits(names));
   if (owns_progress_ && !goes_on && !names_others) {
+    ARROW_RETURN_NOT_OK(RemoveStrayUnits());
     ARROW_RETURN_NOT_OK(RemoveWork());
     ARROW_RETURN_NOT_OK(store_->RemoveLock());
-    ARROW_RETURN_NOT_OK(store_->Remove(kProgress));
+    ARROW_RETURN_NOT_OK(store_->Remove(kProgressName));
     return store_->RemoveFolder(outputs::kWorkFolder);
   }
   std::set<std::string> kept;
@@ -460,7 +565,7 @@ Status OutputFolder::LeaveUnfinished() const {
   for (const std::string& name : names) {
     if (name.ends_with(".tmp") && !kept.contains(name)) ARROW_RETURN_NOT_OK(store_->Remove(name));
   }
-  ARROW_ASSIGN_OR_RAISE(const files::PathKind progress, store_->KindOf(kProgress));
+  ARROW_ASSIGN_OR_RAISE(const files::PathKind progress, store_->KindOf(kProgressName));
   if (progress != files::PathKind::kNothing) return Status::OK();
   ARROW_RETURN_NOT_OK(store_->RemoveLock());
   return store_->RemoveFolder(outputs::kWorkFolder);

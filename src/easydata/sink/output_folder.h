@@ -30,6 +30,8 @@ struct OutputJob {
   bool repeatable = true;
   /// A finished output of this job is kept as it is.
   bool keep_finished = false;
+  /// Where each shard is a unit, which comes by AddUnit() in any order: how many there are.
+  std::optional<int64_t> num_units = std::nullopt;
   /// Equal for equal outputs: only the same job resumes an unfinished output.
   nlohmann::json identity;
   /// Called now and then during long reads: true ends Open() with Cancelled.
@@ -88,6 +90,16 @@ class OutputFolder {
   /// Gives a complete shard its name; `position` is where the stream goes on after it.
   Status Commit(ShardRecord shard, nlohmann::json position);
 
+  /// Of an output of units: those that are written, in the order of finished().
+  const std::vector<int64_t>& units() const { return progress_.units; }
+  /// Notes that a unit was written, by whoever published its shard: `record` is what UnitWriter
+  /// says of it. Invalid where it is of another job, or of no unit that is left.
+  Status AddUnit(const nlohmann::json& record);
+  /// Puts them, and finished(), in the order of their numbers.
+  void SortUnits() { progress_.SortUnits(); }
+  /// What is known of unit number i of finished() beside its shard.
+  const nlohmann::json& FactsOfUnit(size_t i) const { return progress_.next[i]; }
+
   /// Puts the output where readers look for it, with `metadata` last.
   Status Finish(const nlohmann::json& metadata);
 
@@ -120,19 +132,27 @@ class OutputFolder {
   Status Prepare();
   Status Keep(Found found);
   Status Resume(const Found& found);
+  Status TakeUnitFiles();
+  Status NoteUnit(const nlohmann::json& record);
+  Status RemoveStrayUnits() const;
+  bool HasFailedUnits(const std::vector<std::string>& work_entries) const;
   Result<std::vector<std::string>> FindShards(std::string* problem) const;
   Result<std::string> Find(const ShardRecord& shard) const;
-  Status DiscardAfter(size_t intact);
+  Status Discard(const std::vector<std::string>& present);
   Status StartOver(const Found& found);
   Status WriteProgress() const;
   Result<std::vector<std::string>> WorkEntries() const;
-  Status RemoveWork() const;
+  Status RemoveWork(bool keep_shards = false) const;
   Status Promote();
   Status RemoveReplaced();
   Status LeaveUnfinished() const;
 
   /// The name of a complete shard until the output takes its place.
-  std::string WrittenName(const std::string& shard) const;
+  std::string WrittenName(const std::string& shard) const {
+    return sink::WrittenName(progress_.staged, shard);
+  }
+  /// Whether we give names like this to files of the working folder.
+  bool IsWorkName(const std::string& name) const;
 
   const OutputJob job_;
   const std::unique_ptr<outputs::OutputStore> store_;
@@ -147,6 +167,7 @@ class OutputFolder {
   std::set<std::string> of_metadata_;
   nlohmann::json completed_;
   int64_t kept_ = 0;
+  std::set<int64_t> known_units_;  // those of progress_.units
   std::string notice_;
 };
 

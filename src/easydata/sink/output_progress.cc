@@ -1,11 +1,15 @@
 #include "easydata/sink/output_progress.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
 #include "easydata/base/hash.h"
+#include "easydata/sink/unit_file.h"
+#include "easydata/stream/stage.h"
 
 namespace easydata::sink {
 namespace {
@@ -85,6 +89,13 @@ Result<OutputProgress> ReadHeader(const nlohmann::json& line) {
     }
     progress.replaces.push_back(name.get<std::string>());
   }
+  if (const auto units = line.find("units"); units != line.end()) {
+    if (!IsWholeNumber(*units) || *units < 1) return Status::Invalid("units is no count");
+    progress.num_units = units->get<int64_t>();
+  }
+  if (const auto began = line.find("began"); began != line.end() && began->is_number()) {
+    progress.began = began->get<double>();
+  }
   return progress;
 }
 
@@ -100,14 +111,24 @@ Status ReadShard(const nlohmann::json& line, OutputProgress* progress) {
   const auto entry = line.find("shard");
   if (entry == line.end()) return Status::Invalid("it names no shard");
   ARROW_ASSIGN_OR_RAISE(ShardRecord shard, ShardFromJson(*entry));
-  const std::string name = progress->names.Of(progress->shards.size());
+  size_t number = progress->shards.size();
+  if (progress->num_units.has_value()) {
+    const auto unit = line.find("unit");
+    if (unit == line.end() || !IsWholeNumber(*unit) || *unit < 0 || *unit >= *progress->num_units) {
+      return Status::Invalid("it names no unit");
+    }
+    number = unit->get<size_t>();
+    progress->units.push_back(static_cast<int64_t>(number));
+  }
+  const std::string name = progress->names.Of(number);
   if (shard.name != name) return Status::Invalid("its shard is not ", name);
   const auto next = line.find("next");
   if (next == line.end() || !(next->is_null() || next->is_object())) {
     return Status::Invalid("next is no position");
   }
-  progress->shards.push_back(std::move(shard));
-  progress->next.push_back(*next);
+  progress->Add(std::move(shard), *next);
+  const auto ended = line.find("ended");
+  progress->ended.back() = ended != line.end() && ended->is_number() ? ended->get<double>() : 0;
   return Status::OK();
 }
 
@@ -127,6 +148,8 @@ std::string OutputProgress::ToText() const {
   nlohmann::json header = {{"version", kVersion},    {"identity", identity},
                            {"prefix", names.prefix}, {"extension", names.extension},
                            {"staged", staged},       {"replaces", replaces}};
+  if (num_units.has_value()) header["units"] = *num_units;
+  if (began > 0) header["began"] = began;
   std::string text = LineOf(std::move(header));
   for (size_t i = 0; i < shards.size(); ++i) text += ShardLine(i);
   if (!metadata.is_null()) text += LineOf({{"metadata", metadata}});
@@ -134,7 +157,46 @@ std::string OutputProgress::ToText() const {
 }
 
 std::string OutputProgress::ShardLine(size_t shard) const {
-  return LineOf({{"shard", ToJson(shards[shard])}, {"next", next[shard]}});
+  nlohmann::json line = {
+      {"shard", ToJson(shards[shard])}, {"next", next[shard]}, {"ended", ended[shard]}};
+  if (num_units.has_value()) line["unit"] = units[shard];
+  return LineOf(std::move(line));
+}
+
+void OutputProgress::Add(ShardRecord shard, nlohmann::json facts) {
+  shards.push_back(std::move(shard));
+  next.push_back(std::move(facts));
+  ended.push_back(SecondsNow());
+}
+
+std::vector<std::string> OutputProgress::ShardNamesThere() const {
+  std::vector<std::string> out;
+  for (const ShardRecord& shard : shards) out.push_back(shard.name);
+  // Who writes a unit publishes its shard before its line is written.
+  for (int64_t i = 0; i < num_units.value_or(0); ++i) out.push_back(names.Of(i));
+  return out;
+}
+
+void OutputProgress::SortUnits() {
+  if (!num_units.has_value()) return;
+  std::vector<size_t> order(units.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return units[a] < units[b]; });
+  OutputProgress sorted;
+  for (const size_t i : order) {
+    sorted.shards.push_back(std::move(shards[i]));
+    sorted.next.push_back(std::move(next[i]));
+    sorted.units.push_back(units[i]);
+    sorted.ended.push_back(ended[i]);
+  }
+  shards = std::move(sorted.shards);
+  next = std::move(sorted.next);
+  units = std::move(sorted.units);
+  ended = std::move(sorted.ended);
+}
+
+std::string WrittenName(bool staged, const std::string& shard) {
+  return staged ? std::string(outputs::kWorkFolder) + "/" + shard : shard;
 }
 
 Status DamagedProgress(const std::string& path, const std::string& what) {
@@ -171,6 +233,13 @@ Result<std::optional<OutputProgress>> ReadProgress(const outputs::OutputStore& s
                              "line " + std::to_string(i + 1) + " is damaged, " + status.message());
     }
   }
+  if (progress.has_value() && !progress->units.empty()) {
+    std::vector<int64_t> units = progress->units;
+    std::sort(units.begin(), units.end());
+    if (std::adjacent_find(units.begin(), units.end()) != units.end()) {
+      return DamagedProgress(path, "it has a unit twice");
+    }
+  }
   return progress;
 }
 
@@ -186,7 +255,10 @@ std::vector<std::string> NamesInDamagedProgress(const outputs::OutputStore& stor
   if (!shards.has_value()) return names;
   const auto sound = ParseLine(lines.front());
   auto progress = sound.ok() ? ReadHeader(*sound) : sound.status();
-  if (progress.ok()) names = std::move(progress->replaces);
+  if (progress.ok()) {
+    names = std::move(progress->replaces);
+    for (std::string& shard : progress->ShardNamesThere()) names.push_back(std::move(shard));
+  }
   for (size_t i = 0; i + 1 < lines.size(); ++i) names.push_back(shards->Of(i));
   return names;
 }

@@ -38,10 +38,25 @@ struct OutputProgress {
   /// The files of the output before, which are deleted when this one takes its place.
   std::vector<std::string> replaces;
   std::vector<ShardRecord> shards;
-  /// Where the stream goes on after each shard; null where it cannot go on there.
+  /// Where the stream goes on after each shard; null where it cannot go on there. Of an output of
+  /// units: what else its record says.
   std::vector<nlohmann::json> next;
+  /// When each shard was complete and when the job began, in seconds since 1970; 0: nobody said.
+  std::vector<double> ended;
+  double began = 0;
+  /// Of an output of units: how many there are, and which the shards are, in the order in which
+  /// they were written.
+  std::optional<int64_t> num_units;
+  std::vector<int64_t> units;
   /// Null until all shards are complete.
   nlohmann::json metadata;
+
+  /// Adds a shard that is complete now.
+  void Add(ShardRecord shard, nlohmann::json facts);
+  /// Names that shards have or may get, whatever is written of them.
+  std::vector<std::string> ShardNamesThere() const;
+  /// Puts the shards of units in the order of the units.
+  void SortUnits();
 
   /// The whole file.
   std::string ToText() const;
@@ -53,6 +68,13 @@ struct OutputProgress {
 /// Invalid names a line with any other damage, and says what to do.
 Result<std::optional<OutputProgress>> ReadProgress(const outputs::OutputStore& store,
                                                    const std::string& name);
+
+/// Where a shard is that is complete: in the working folder while it is `staged`.
+std::string WrittenName(bool staged, const std::string& shard);
+
+/// The names of the progress file and the lock of an output.
+inline constexpr char kLock[] = ".easydata/lock";
+inline constexpr char kProgressName[] = ".easydata/progress.jsonl";
 
 /// Makes the error of ReadProgress() for a damaged file at `path`.
 Status DamagedProgress(const std::string& path, const std::string& what);

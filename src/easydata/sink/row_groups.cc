@@ -20,6 +20,17 @@ void DropTotals::Add(const std::vector<DropCount>& dropped) {
   }
 }
 
+void DropTotals::Add(const DropTotals& later) {
+  for (const auto& [reason, count] : later.rows) rows[reason] += count;
+  for (const auto& [reason, count] : later.tokens) tokens[reason] += count;
+  for (const auto& [reason, those] : later.addresses) {
+    std::vector<std::string>& all = addresses[reason];
+    for (const std::string& address : those) {
+      if (all.size() < DropCount::kMostAddresses) all.push_back(address);
+    }
+  }
+}
+
 Status RowGroupReader::Restore(const StreamPosition& position) {
   if (!position.cursor.empty()) {
     ARROW_RETURN_NOT_OK(RestoreSaved(position.cursor, stage_));

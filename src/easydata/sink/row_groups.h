@@ -21,6 +21,8 @@ struct DropTotals {
   std::map<std::string, std::vector<std::string>> addresses;  // of the first rows, for people
 
   void Add(const std::vector<DropCount>& dropped);
+  /// Adds what was left out behind it.
+  void Add(const DropTotals& later);
 };
 
 /// Where a stream goes on after a row group: the stage's cursor and rows to pass over from there;

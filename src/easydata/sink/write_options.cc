@@ -21,7 +21,8 @@ config::FieldList WriteOptions::Fields() {
                     "Bytes of a file at which a shard is closed, at its next row group."}
           .AtLeast(1)
           .SupersededBy("num_shards")
-          .SupersededBy("max_shard_rows"),
+          .SupersededBy("max_shard_rows")
+          .SupersededBy("units"),
       config::Field{
           "num_shards", &O::num_shards,
           "Exact number of shards, in place of max_shard_size: runs of 1,024 rows are dealt to "
@@ -32,6 +33,11 @@ config::FieldList WriteOptions::Fields() {
           .AtMost(100'000),
       config::Field{"max_shard_rows", &O::max_shard_rows,
                     "Exact number of rows of each shard but the last, in place of max_shard_size."}
+          .AtLeast(1),
+      config::Field{"units", &O::units,
+                    "Bytes of the files that are read for one shard, in place of max_shard_size: "
+                    "files that are smaller are put together, larger ones cut between blocks. "
+                    "Each such unit is made by itself, packed rows too, in any process."}
           .AtLeast(1),
       config::Field{
           "column_types", &O::column_types,
@@ -84,6 +90,13 @@ void WriteOptions::Check(const std::string& path, config::Problems* problems) co
   };
   if (num_shards.has_value() && max_shard_rows.has_value()) {
     refuse("max_shard_rows", "has no meaning beside num_shards; give one of the two");
+  }
+  for (const auto& [name, is_given] : {std::pair("num_shards", num_shards.has_value()),
+                                       std::pair("max_shard_rows", max_shard_rows.has_value()),
+                                       std::pair("shard_column", !shard_column.empty())}) {
+    if (is_given && units.has_value()) {
+      refuse(name, "has no meaning beside units, each of which is one shard; give one of the two");
+    }
   }
   if (column_types.has_value()) {
     if (const auto types = ColumnTypes::Make(column_types->values); !types.ok()) {

@@ -28,6 +28,8 @@ struct WriteOptions {
   int64_t max_shard_size = int64_t{500} << 20;
   std::optional<int64_t> num_shards;
   std::optional<int64_t> max_shard_rows;
+  /// Bytes of input that make one shard; see Unit. Nothing: shards are closed by what is written.
+  std::optional<int64_t> units;
   /// "": rows are dealt in their order; see ShardsByValue.
   std::string shard_column;
   std::string shard_prefix;

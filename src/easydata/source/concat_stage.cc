@@ -237,6 +237,7 @@ StreamPlan ConcatPlan(std::vector<ConcatPart> parts, const JoinOptions& join) {
   nlohmann::json names = nlohmann::json::array();
   for (const ConcatPart& part : parts) names.push_back(part.shard_names);
   auto node = MakeNode("concat", {{"shard_names", std::move(names)}});
+  node->facts.why_undivided = "several sources";
   node->rules = ShardNameRules();
   StreamFacts& facts = node->facts;
   std::vector<JoinedStream> streams;

@@ -22,6 +22,9 @@ class FileSource : public Source {
   std::shared_ptr<const files::FileSystems> storage() const override {
     return files_.files().empty() ? nullptr : files_.files().front().storage;
   }
+  std::optional<int64_t> KnownBytes(size_t shard) const override {
+    return files_.files()[shard].size;
+  }
   Result<std::optional<ShardIdentity>> Identity(size_t shard) const override {
     {
       std::lock_guard<std::mutex> lock(identities_mutex_);

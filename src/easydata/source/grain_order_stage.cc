@@ -490,6 +490,7 @@ Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrde
   if (share.num_rows.has_value()) described["num_rows"] = *share.num_rows;
   if (share.real_rows.has_value()) described["real_rows"] = *share.real_rows;
   auto node = MakeNode("grain_rows", described);
+  node->facts.why_undivided = "rows in a random order";
   node->facts.finitude = Finitude::kFinite;
   node->files = {source, &source->shard_names()};
   node->storage = source->storage();

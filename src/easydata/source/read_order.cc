@@ -11,6 +11,35 @@
 namespace easydata::source {
 namespace {
 
+ShardPart WholeShard(const Source& source, size_t shard) {
+  ShardPart part;
+  part.shard = shard;
+  part.from.exact = true;
+  part.name = source.shard_names()[shard];
+  return part;
+}
+
+ShardPart PartOfBlock(const Source& source, const Blocks& blocks, size_t shard, int64_t block) {
+  ShardPart part = WholeShard(source, shard);
+  const std::vector<int64_t>& starts = blocks.row_starts;
+  if (!starts.empty()) part.rows = starts[block + 1] - starts[block];
+  if (blocks.count == 1) return part;
+  part.from.at = block;
+  part.end_at = block + 1;
+  if (!starts.empty()) {
+    part.from.row = starts[block];
+  } else if (block > 0) {
+    part.name += "@" + std::to_string(block * blocks.bytes);
+    part.has_relative_rows = true;
+  }
+  return part;
+}
+
+Status BlockGone() {
+  return Status::Invalid(
+      "the saved position is in a block that is no more: the files were changed since");
+}
+
 class ShardOrder : public ReadOrder {
  public:
   ShardOrder(std::shared_ptr<const Source> source, std::vector<size_t> shards,
@@ -21,11 +50,7 @@ class ShardOrder : public ReadOrder {
 
   Result<std::optional<ShardPart>> Next() override {
     if (next_ == shards_.size()) return std::nullopt;
-    ShardPart part;
-    part.shard = shards_[next_++];
-    part.from.exact = true;
-    part.name = source_->shard_names()[part.shard];
-    return part;
+    return WholeShard(*source_, shards_[next_++]);
   }
 
   void Save(nlohmann::json* cursor) const override {
@@ -102,7 +127,7 @@ class BlockOrder : public ReadOrder {
     next_ += lanes_;
     const auto shard = std::upper_bound(ends_.begin(), ends_.end(), item) - ends_.begin();
     const auto block = static_cast<int64_t>(item - (shard == 0 ? 0 : ends_[shard - 1]));
-    return PartOf(blocks_[shard], group_shards_[shard], block);
+    return PartOfBlock(*source_, blocks_[shard], group_shards_[shard], block);
   }
 
   void Save(nlohmann::json* cursor) const override {
@@ -119,9 +144,9 @@ class BlockOrder : public ReadOrder {
       last_ = lane_;
       return Status::OK();
     }
-    if (group < 0 || group >= num_groups()) return Gone();
+    if (group < 0 || group >= num_groups()) return BlockGone();
     ARROW_RETURN_NOT_OK(OpenGroup(group));
-    if (block >= num_blocks() || block % lanes_ != lane_) return Gone();
+    if (block >= num_blocks() || block % lanes_ != lane_) return BlockGone();
     next_ = last_ = block;
     return Status::OK();
   }
@@ -131,11 +156,6 @@ class BlockOrder : public ReadOrder {
  private:
   static constexpr int64_t kShardsTogether = 64;
   using Entropy = std::initializer_list<uint64_t>;
-
-  static Status Gone() {
-    return Status::Invalid(
-        "the saved position is in a block that is no more: the files were changed since");
-  }
 
   int64_t num_groups() const {
     return (static_cast<int64_t>(shards_.size()) + kShardsTogether - 1) / kShardsTogether;
@@ -165,25 +185,6 @@ class BlockOrder : public ReadOrder {
     return Status::OK();
   }
 
-  ShardPart PartOf(const Blocks& blocks, size_t shard, int64_t block) const {
-    ShardPart part;
-    part.shard = shard;
-    part.name = source_->shard_names()[shard];
-    part.from.exact = true;
-    const std::vector<int64_t>& starts = blocks.row_starts;
-    if (!starts.empty()) part.rows = starts[block + 1] - starts[block];
-    if (blocks.count == 1) return part;
-    part.from.at = block;
-    part.end_at = block + 1;
-    if (!starts.empty()) {
-      part.from.row = starts[block];
-    } else if (block > 0) {
-      part.name += "@" + std::to_string(block * blocks.bytes);
-      part.has_relative_rows = true;
-    }
-    return part;
-  }
-
   const std::shared_ptr<const Source> source_;
   const std::vector<size_t> shards_;
   const std::optional<uint64_t> seed_;  // nothing: as they are listed
@@ -201,7 +202,66 @@ class BlockOrder : public ReadOrder {
   uint64_t last_ = lane_;
 };
 
+class UnitOrder : public ReadOrder {
+ public:
+  UnitOrder(std::shared_ptr<const Source> source, std::shared_ptr<const Unit> unit,
+            OnError on_missing)
+      : source_(std::move(source)), unit_(std::move(unit)), on_missing_(on_missing) {}
+
+  Result<std::optional<ShardPart>> Next() override {
+    if (run_ == unit_->runs.size()) return std::nullopt;
+    const BlockRun& run = unit_->runs[run_];
+    if (run.shard >= source_->shard_names().size()) return BlockGone();
+    at_run_ = run_;
+    if (run.end == BlockRun::kWhole) {
+      ++run_;
+      return WholeShard(*source_, run.shard);
+    }
+    if (blocks_of_ != run.shard) {
+      ARROW_ASSIGN_OR_RAISE(blocks_, BlocksOfShard(*source_, run.shard, on_missing_));
+      blocks_of_ = run.shard;
+    }
+    if (run.end > blocks_.count || run.begin >= run.end) return BlockGone();
+    at_block_ = next_block_;
+    const ShardPart part = PartOfBlock(*source_, blocks_, run.shard, run.begin + next_block_);
+    if (run.begin + ++next_block_ == run.end) {
+      ++run_;
+      next_block_ = 0;
+    }
+    return part;
+  }
+
+  void Save(nlohmann::json* cursor) const override {
+    (*cursor)["run"] = at_run_;
+    (*cursor)["block"] = at_block_;
+  }
+
+  Status Restore(const nlohmann::json& cursor) override {
+    run_ = at_run_ = cursor.at("run").get<size_t>();
+    next_block_ = at_block_ = cursor.at("block").get<int64_t>();
+    return run_ <= unit_->runs.size() && next_block_ >= 0 ? Status::OK() : BlockGone();
+  }
+
+  bool by_block() const override { return true; }
+
+ private:
+  const std::shared_ptr<const Source> source_;
+  const std::shared_ptr<const Unit> unit_;
+  const OnError on_missing_;
+  Blocks blocks_;
+  std::optional<size_t> blocks_of_;  // the shard that blocks_ are of
+  size_t run_ = 0;
+  int64_t next_block_ = 0;  // of the run
+  size_t at_run_ = 0;
+  int64_t at_block_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<ReadOrder> InUnitOrder(std::shared_ptr<const Source> source,
+                                       std::shared_ptr<const Unit> unit, OnError on_missing) {
+  return std::make_unique<UnitOrder>(std::move(source), std::move(unit), on_missing);
+}
 
 std::unique_ptr<ReadOrder> InShardOrder(std::shared_ptr<const Source> source,
                                         std::vector<size_t> shards, std::string source_name) {

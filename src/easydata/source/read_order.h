@@ -10,6 +10,7 @@
 #include "easydata/base/status.h"
 #include "easydata/source/source.h"
 #include "easydata/stream/stage.h"
+#include "easydata/stream/unit.h"
 
 namespace easydata::source {
 
@@ -59,6 +60,11 @@ std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
                                         std::vector<size_t> shards,
                                         std::optional<uint64_t> shuffle_seed, OnError on_missing,
                                         const StageContext& context);
+
+/// The blocks of a unit as they are listed, whole shards each as one part. Its cursor is
+/// {"run", "block"}.
+std::unique_ptr<ReadOrder> InUnitOrder(std::shared_ptr<const Source> source,
+                                       std::shared_ptr<const Unit> unit, OnError on_missing);
 
 /// Lists the blocks of a shard. One that may be left out, and is lost, is one block: reading it
 /// tells why.

@@ -173,6 +173,9 @@ class Source {
   /// Whether text comes as the file has it, not yet checked to be UTF-8.
   virtual bool has_unchecked_text() const { return false; }
 
+  /// Bytes of a shard's file, as it was listed; nothing where that says nothing.
+  virtual std::optional<int64_t> KnownBytes(size_t shard) const { return std::nullopt; }
+
   /// Rows of a shard, where the file states them.
   virtual Result<std::optional<int64_t>> KnownRows(size_t shard) const = 0;
 

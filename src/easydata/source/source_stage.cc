@@ -14,6 +14,7 @@
 #include "easydata/source/read_order.h"
 #include "easydata/source/read_order_stage.h"
 #include "easydata/source/shard_error.h"
+#include "easydata/source/units.h"
 #include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/stage_timer.h"
 
@@ -106,6 +107,9 @@ Result<LaneOrder> OrderOfLane(const std::shared_ptr<const Source>& source,
   const bool is_shuffled = options.shuffle.mode != SourceShuffle::kNone;
   std::optional<uint64_t> seed;
   if (is_shuffled) seed = options.shuffle.seed;
+  if (context.unit != nullptr) {
+    return LaneOrder{InUnitOrder(source, context.unit, on_missing)};
+  }
   if (context.lanes > 1 && options.start_row != 0) {
     return Status::Invalid("lanes are of a source as a whole; start_row is ", options.start_row);
   }
@@ -286,6 +290,15 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   node->facts.vocabularies = AskedOnce<Vocabularies>([source, shards, errors = options.errors] {
     return VocabulariesOf(*source, errors, shards);
   });
+  if (options.shuffle.mode != SourceShuffle::kNone) {
+    node->facts.why_undivided = "rows in a random order";
+  } else if (options.start_row != 0) {
+    node->facts.why_undivided = "rows that begin within a file";
+  } else {
+    node->facts.divide = [source, shards, on_missing = options.errors.on_missing](int64_t bytes) {
+      return DivideIntoUnits(*source, shards, bytes, on_missing);
+    };
+  }
   StreamPlan plan;
   plan.node = std::move(node);
   plan.schema = [source, options, shards] { return SchemaOf(*source, options, shards); };

@@ -13,6 +13,7 @@
 #include "easydata/stream/column_padding.h"
 #include "easydata/stream/columns.h"
 #include "easydata/stream/stage.h"
+#include "easydata/stream/unit.h"
 #include "easydata/stream/vocabulary.h"
 
 namespace easydata::files {
@@ -46,6 +47,10 @@ struct StreamFacts {
   /// What its tokens mean; null: it is not known, or there are none. Files are asked when somebody
   /// has to know.
   VocabularyFunction vocabularies;
+  /// Divides it into units, each of which StageContext::unit makes by itself; null: it cannot be.
+  DivideFunction divide;
+  /// Who keeps it from being divided: "a mix".
+  std::string why_undivided;
 
   Result<Vocabularies> Tokens() const {
     return vocabularies == nullptr ? Vocabularies() : vocabularies();

@@ -5,6 +5,7 @@
 
 #include "easydata/base/hash.h"
 #include "easydata/exec/thread_pool.h"
+#include "easydata/stream/unit.h"
 
 namespace easydata {
 
@@ -21,8 +22,9 @@ void StageStats::AddUpstream(const StageStats& upstream) {
 }
 
 uint64_t StageContext::SeedOf(uint64_t seed) const {
-  if (lane == 0) return seed;
-  return Hash64({reinterpret_cast<const char*>(&lane), sizeof(lane)}, seed);
+  const int64_t part = unit == nullptr ? lane : unit->number;
+  if (part == 0) return seed;
+  return Hash64({reinterpret_cast<const char*>(&part), sizeof(part)}, seed);
 }
 
 std::string StageContext::OrFewerLanes() const {

@@ -12,6 +12,8 @@ class ThreadPool;
 
 namespace easydata {
 
+struct Unit;  // stream/unit.h
+
 /// What a consumer needs of the stream that it reads: travels upstream when stages are made.
 ///
 /// A stage passes on what holds for its own upstream, too, and replaces the rest: a packer says how
@@ -45,6 +47,9 @@ struct StageContext {
   /// have among the lanes; everything downstream works on its own lane's rows alone.
   int64_t lane = 0;
   int64_t lanes = 1;
+  /// The part of its files that the stream is made of; null: all of them. Only for plans with
+  /// StreamFacts::divide.
+  std::shared_ptr<const Unit> unit = nullptr;
   /// Tasks that a stage may have in hand at once; 0: as many as keep the pool busy.
   int read_ahead = 0;
   Demand demand = {};
@@ -55,7 +60,8 @@ struct StageContext {
   int ReadAheadOfEach(int64_t n) const;
   /// Rows of the lane, where `rows` are partitioned one by one.
   int64_t ShareOf(int64_t rows) const { return rows / lanes + (lane < rows % lanes ? 1 : 0); }
-  /// The seed that a stage uses in place of `seed`, so that lanes do not all draw the same.
+  /// The seed that a stage uses in place of `seed`, so that lanes, or units, do not all draw the
+  /// same.
   uint64_t SeedOf(uint64_t seed) const;
   /// For the end of an error about a stream without rows: what to do where it is one of several
   /// lanes, else nothing.

@@ -108,7 +108,9 @@ def write_by_units(
         FailedUnitsError: Some units could not be written.
     """
     native = job._native
-    opened = native.open_units(keep_finished, notice or job.log)
+    opened = native.open_units(keep_finished)
+    if opened["notice"]:
+        (notice or job.log)(opened["notice"])
     if opened["finished"]:
         return job.stats_of(native.finish_units())
     failures: dict[int, UnitFailure] = {}

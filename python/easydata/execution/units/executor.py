@@ -11,6 +11,9 @@ from easydata.execution.units.job import UnitJob
 # How often a unit is tried whose process dies; one that fails on its data is not tried again.
 MOST_ATTEMPTS = 3
 
+# What there is to do for a unit: its number as "unit", and what to read.
+Task = dict[str, Any]
+
 
 @dataclass(frozen=True)
 class UnitFailure:
@@ -31,7 +34,7 @@ class UnitExecutor(Protocol):
     def run(
         self,
         job: UnitJob,
-        units: Sequence[int],
+        tasks: Sequence[Task],
         *,
         done: Callable[[dict[str, Any]], None],
         failed: Callable[[int, UnitFailure], None],
@@ -43,9 +46,9 @@ class UnitExecutor(Protocol):
 
         Args:
             job: The job.
-            units: The numbers of the units to write.
+            tasks: The units to write.
             done: Called with the record of each unit that is written.
-            failed: Called with each unit that is not, and why.
+            failed: Called with the number of each unit that is not, and why.
 
         Raises:
             RuntimeError: No process can take up the job at all.

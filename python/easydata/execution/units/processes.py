@@ -15,7 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
-from easydata.execution.units.executor import MOST_ATTEMPTS, UnitFailure
+from easydata.execution.units.executor import MOST_ATTEMPTS, Task, UnitFailure
 from easydata.execution.units.job import UnitJob
 
 _WORKER = "easydata.execution.units.worker"
@@ -40,13 +40,13 @@ class LocalProcesses:
     def run(
         self,
         job: UnitJob,
-        units: Sequence[int],
+        tasks: Sequence[Task],
         *,
         done: Callable[[dict[str, Any]], None],
         failed: Callable[[int, UnitFailure], None],
     ) -> None:
         """Writes units; see UnitExecutor."""
-        run = _Run(job, units, done, failed)
+        run = _Run(job, tasks, done, failed)
         try:
             run.until_all_is_done(self._count)
         finally:
@@ -59,19 +59,19 @@ class _Run:
     def __init__(
         self,
         job: UnitJob,
-        units: Sequence[int],
+        tasks: Sequence[Task],
         done: Callable[[dict[str, Any]], None],
         failed: Callable[[int, UnitFailure], None],
     ) -> None:
         self._job, self._done, self._failed = job, done, failed
-        self._waiting = deque(units)
+        self._waiting = deque(tasks)
         self._attempts: Counter[int] = Counter()
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
         self._stillborn = 0  # workers in a row that ended before they had taken up the job
 
     def until_all_is_done(self, count: int) -> None:
-        while self._waiting or any(worker.unit is not None for worker in self._workers):
+        while self._waiting or any(worker.task is not None for worker in self._workers):
             self._hand_out(count)
             for key, _ in self._selector.select():
                 worker: _Worker = key.data
@@ -82,7 +82,7 @@ class _Run:
 
     def _hand_out(self, count: int) -> None:
         for worker in self._workers:
-            if self._waiting and worker.unit is None:
+            if self._waiting and worker.task is None:
                 worker.give(self._waiting.popleft())
         while self._waiting and len(self._workers) < count:
             worker = _Worker(self._job)
@@ -96,12 +96,12 @@ class _Run:
         elif "refused" in message:
             raise RuntimeError(f"the processes cannot take up the job: {message['refused']}")
         else:
-            unit, worker.unit = worker.unit, None
-            assert unit is not None
+            task, worker.task = worker.task, None
+            assert task is not None
             if "done" in message:
                 self._done(message["done"])
             else:
-                self._failed(unit, UnitFailure(message["failed"], worker.log()))
+                self._failed(task["unit"], UnitFailure(message["failed"], worker.log()))
 
     def _bury(self, worker: _Worker) -> None:
         """Tries again what a worker was at that died."""
@@ -109,7 +109,7 @@ class _Run:
         self._workers.remove(worker)
         how, log = worker.how_it_ended(), worker.log()
         worker.end()
-        unit = worker.unit
+        task = worker.task
         if not worker.is_ready:
             self._stillborn += 1
             if self._stillborn >= MOST_ATTEMPTS:
@@ -118,11 +118,12 @@ class _Run:
                     f"the processes cannot take up the job: each {how}"
                     + (f": {last}" if last else "")
                 )
-        if unit is None:
+        if task is None:
             return
+        unit = task["unit"]
         self._attempts[unit] += 1
         if self._attempts[unit] < MOST_ATTEMPTS:
-            self._waiting.appendleft(unit)
+            self._waiting.appendleft(task)
             return
         error = f"its process {how}, {MOST_ATTEMPTS} times"
         self._failed(unit, UnitFailure(error, log))
@@ -158,15 +159,15 @@ class _Worker:
         self._input: IO[bytes] = self._process.stdin
         self.output: IO[bytes] = self._process.stdout
         self._rest = b""
-        self.unit: int | None = None
+        self.task: Task | None = None
         self.is_ready = self.has_ended = False
         self._send(job.to_json())
 
-    def give(self, unit: int) -> None:
+    def give(self, task: Task) -> None:
         """Hands it a unit to write."""
-        self.unit = unit
+        self.task = task
         self._log_begin = self._log.seek(0, os.SEEK_END)
-        self._send(json.dumps({"unit": unit}))
+        self._send(json.dumps(task))
 
     def _send(self, line: str) -> None:
         data = memoryview(f"{line}\n".encode())

@@ -15,12 +15,12 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from easydata.execution.chain import Pipeline
 from easydata.execution.save_stage import SaveStage
-from easydata.execution.units.executor import said
+from easydata.execution.units.executor import Task, said
 from easydata.execution.units.job import UnitJob
 
 # Seconds between two looks at whether the parent is there, and those to end in when it is not.
@@ -46,14 +46,14 @@ class UnitWriter:
         )
 
     def write(
-        self, unit: int, progress: Callable[[Mapping[str, int]], object] | None = None
+        self, task: Task, progress: Callable[[dict[str, int]], object] | None = None
     ) -> dict[str, Any]:
-        """Writes a unit.
+        """Writes a unit, one of the tasks that an executor was given.
 
         Returns:
             Its record, for WriteJob.add_unit() of the process that coordinates.
         """
-        record: dict[str, Any] = self._job._native.write_unit(unit, progress)
+        record: dict[str, Any] = self._job._native.write_unit(task, progress)
         return record
 
 
@@ -85,9 +85,8 @@ def _serve(answer: Callable[[bytes], object]) -> None:
         return
     tell({"ready": True})
     for line in lines:
-        unit = json.loads(line)["unit"]
         try:
-            tell({"done": writer.write(unit)})
+            tell({"done": writer.write(json.loads(line))})
         except Exception as error:
             traceback.print_exc()
             tell({"failed": said(error)})
