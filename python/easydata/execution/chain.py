@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from easydata.core.config import (
     CacheStageConfig,
+    ConfigError,
     DatasetConfig,
     LoadStageConfig,
     MixStageConfig,
@@ -248,6 +249,14 @@ class Pipeline(Generic[_Built_co]):
             return cast("_Built_co", LoadersInTurn(data))
         if self._context.stages[-1] == "save":
             return cast("_Built_co", dict(self._context.written))
+        if self._context.config.ray.enabled:
+            raise ConfigError(
+                "ray",
+                [
+                    "ray.enabled: rows that are iterated over are read by this process; save() "
+                    "them, or load() them from a cache, which Ray fills first"
+                ],
+            )
         judge_options(self._context, {name: source._stream() for name, source in data.items()})
         self._context.unread.update(unread_of(data))
         return cast("_Built_co", _rows(data))

@@ -109,8 +109,9 @@ def write_by_units(
     """
     native = job._native
     opened = native.open_units(keep_finished)
+    tell = notice or job.log
     if opened["notice"]:
-        (notice or job.log)(opened["notice"])
+        tell(opened["notice"])
     if opened["finished"]:
         return job.stats_of(native.finish_units())
     failures: dict[int, UnitFailure] = {}
@@ -125,7 +126,7 @@ def write_by_units(
         def failed(unit: int, failure: UnitFailure) -> None:
             failures[unit] = failure
             native.fail_unit(unit, failure.error, failure.log)
-            _log.error("%s: unit %d failed: %s", job.path, unit, failure.error)
+            tell(f"unit {unit} failed: {failure.error}")
 
         counts.tell()
         if opened["left"]:
