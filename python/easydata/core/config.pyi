@@ -176,6 +176,7 @@ class SaveStageConfig:
     hub_token: str | None = None
     columns: list[str] | None = None
     units: str | int | None = None
+    processes: int | None = None
     storage_options: dict[str, Any] | None = None
     max_shard_rows: int | None = None
     column_types: dict[str, str] | None = None

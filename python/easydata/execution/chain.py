@@ -22,15 +22,16 @@ from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import freeze_listings
 from easydata.execution.idle_options import judge_options
 from easydata.execution.loaders_in_turn import LoadersInTurn
+from easydata.execution.save_stage import SaveStage
 from easydata.execution.stage import PipelineStage
 from easydata.execution.stages import (
     LoadStage,
     MixStage,
     PackStage,
-    SaveStage,
     SourceStage,
     TokenizeStage,
 )
+from easydata.execution.units.coordinate import executor_of
 from easydata.sources.unread_fields import unread_of
 
 __all__ = ["Pipeline", "create_pipeline"]
@@ -107,6 +108,8 @@ class Pipeline(Generic[_Built_co]):
             raise RuntimeError("source() was called before; a pipeline has one source stage")
         logging.getLogger("easydata").setLevel(self._context.config.observability.log_level)
         self._check(self._context.config)
+        if self._context.listing is None and executor_of(self._context.config) is not None:
+            self.freeze()  # other processes read the files that this one found
         self._data = SourceStage().process({}, self._context)
         self._context.stages.append("source")
         return cast("Pipeline[Any]", self)
@@ -133,6 +136,7 @@ class Pipeline(Generic[_Built_co]):
             raise RuntimeError("freeze() comes before source(), which lists the files otherwise")
         self._check(self._context.config)
         self._context.listings, text = freeze_listings(self._context.config, listing)
+        self._context.listing = text
         return text
 
     def tokenize(
@@ -221,6 +225,7 @@ class Pipeline(Generic[_Built_co]):
         validate = getattr(stage, "validate_config", None)
         if validate is not None and not validate(options):
             raise ValueError(f"stage {name!r} refuses its options: {options!r}")
+        self._context.applied.add(name)
         return self._run(stage)
 
     def build(self) -> _Built_co:

@@ -157,6 +157,11 @@ void PipelineConfig::Check(const std::string& path, config::Problems* problems) 
       break;
     }
   }
+  if (ray.enabled && save.processes) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "save.processes"),
+                         "is for the cores of this machine, and ray.enabled is set: the workers "
+                         "are Ray's; give one of the two"});
+  }
   AdviseOnLengths(*this, names, path, problems);
   if (mix.weights) CheckNames(*mix.weights, names, config::JoinPath(path, "mix.weights"), problems);
   if (mix.weight_schedule) {

@@ -314,6 +314,12 @@ config::FieldList SaveStageConfig::Fields() {
                          "docs/guide/many_machines.md."}
                .AtLeast(1)
                .Differs("the same size, as people write it"),
+           config::Field{"processes", &C::processes,
+                         "Processes of this machine that write units of the output, each with its "
+                         "share of the threads; unset: this process writes it "
+                         "(docs/guide/many_machines.md)."}
+               .AtLeast(1)
+               .AtMost(1024),
            config::Field{"push_to_hub", &C::push_to_hub,
                          "Push the output to a dataset repository of the Hub, too "
                          "(docs/guide/hub.md)."},
@@ -345,8 +351,9 @@ config::FieldList SaveStageConfig::Fields() {
 config::FieldList RayConfig::Fields() {
   using C = RayConfig;
   return {
-      config::Field{"enabled", &C::enabled, "Use Ray."}.OnlyDefault(
-          "Ray comes with a later version; one machine needs none"),
+      config::Field{"enabled", &C::enabled,
+                    "Write outputs, and fill the cache before loading, by tasks of Ray "
+                    "(docs/guide/many_machines.md)."},
       config::Field{"num_workers", &C::num_workers,
                     "Workers of Ray at once, at most; fewer where the cluster has no room."}
           .SupersededBy("enabled", {false})
