@@ -159,6 +159,7 @@ class RayConfig:
     resources_per_worker: dict[str, Any] | None = None
     use_gpu: bool = False
     object_store_memory: int | None = None
+    address: str | None = None
 
 @dataclass
 class SaveStageConfig:

@@ -190,8 +190,11 @@ struct RayConfig {
   std::optional<config::Named<config::AnyValue>> resources_per_worker;
   bool use_gpu = false;
   std::optional<int64_t> object_store_memory;
+  std::optional<std::string> address;
 
   static config::FieldList Fields();
+
+  void Check(const std::string& path, config::Problems* problems) const;
 };
 
 struct ObservabilityConfig {
