@@ -387,10 +387,21 @@ def cache_explain(
 
 @_cache.command("fill")
 def cache_fill(
-    file: _CFG = None, config: _CONFIG = None, packed: _PACKED = None, as_json: _JSON = False
+    file: _CFG = None,
+    config: _CONFIG = None,
+    packed: _PACKED = None,
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", min=1, help="Processes that make it; unset: this one."),
+    ] = None,
+    ray: Annotated[
+        bool, typer.Option("--ray", help="Let Ray make it, as the config's `ray` says.")
+    ] = False,
+    as_json: _JSON = False,
 ) -> None:
     """Make what is missing now, so that no job has to."""
-    token_cache.fill(token_cache.config_file(file, config), packed, Report(as_json=as_json))
+    found = token_cache.config_file(file, config)
+    token_cache.fill(found, packed, Report(as_json=as_json), processes, ray)
 
 
 @_cache.command("verify")

@@ -32,7 +32,8 @@ from easydata.execution.stages import (
     SourceStage,
     TokenizeStage,
 )
-from easydata.execution.units.coordinate import executor_of
+from easydata.execution.units.coordinate import is_shared_out
+from easydata.execution.units.fill import fill_before_loading
 from easydata.sources.unread_fields import unread_of
 
 __all__ = ["Pipeline", "create_pipeline"]
@@ -109,7 +110,7 @@ class Pipeline(Generic[_Built_co]):
             raise RuntimeError("source() was called before; a pipeline has one source stage")
         logging.getLogger("easydata").setLevel(self._context.config.observability.log_level)
         self._check(self._context.config)
-        if self._context.listing is None and executor_of(self._context.config) is not None:
+        if self._context.listing is None and is_shared_out(self._context.config):
             self.freeze()  # other processes read the files that this one found
         self._data = SourceStage().process({}, self._context)
         self._context.stages.append("source")
@@ -210,6 +211,8 @@ class Pipeline(Generic[_Built_co]):
         """
         self._ready("load")
         options = self._options("load", config)
+        if self._context.config.ray.enabled:
+            fill_before_loading(self._context)
         stage = LoadStage(options, sharding_map=sharding_map, mesh=mesh, batch_axes=batch_axes)
         return self._run(stage)
 
