@@ -131,7 +131,7 @@ def verify_stores(folders: Mapping[str, Keeping], report: Report) -> bool:
         for problem in problems:
             report.line(f"{problem['file']}: {problem['what']}")
         count = len(problems)
-        report.line(f"{folder}: " + (f"{count} files damaged" if count else "all intact"))
+        report.line(f"{folder}: " + (f"{count} files cannot be used" if count else "all intact"))
         result[folder] = problems
     is_intact = not any(result.values())
     report.result({"ok": is_intact, "folders": result})
