@@ -218,7 +218,6 @@ HITS: dict[str, Callable[[Config], None]] = {
     "names of files": renamed_files,
     "the folder of the tokenizer": moved_tokenizer,
     "how it is kept": stage("cache", compression="zstd", memory_cache_size=0, max_bytes="1GB"),
-    "fewer rows": dataset(num_rows=30),
     "how it is saved": stage("save", output_dir="elsewhere", num_shards=3),
 }
 # With a callback, which may leave rows out, these rows are not kept at all.
