@@ -60,8 +60,8 @@ class KeptPieces {
   /// The key of a piece of the shard.
   BlockKey KeyOf(const PieceId& piece) const;
 
-  /// All pieces of a block of the shard, or its first ones up to `most_rows` rows; nothing where one
-  /// of them is not kept.
+  /// All pieces of a block of the shard, or its first ones up to `most_rows` rows; nothing where
+  /// one of them is not kept.
   std::optional<std::vector<std::pair<PieceId, PieceFacts>>> OfBlock(
       int64_t block, int64_t most_rows = std::numeric_limits<int64_t>::max()) const;
 
