@@ -14,7 +14,6 @@ from easydata.core.config_class import check
 _log = logging.getLogger("easydata")
 
 
-
 @dataclass
 class _OwnConnection:
     """The connection that was made here; nobody holds one where this process had it already."""
