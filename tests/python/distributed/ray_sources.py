@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from easydata.sources.sharded_source import ShardedDataSource
 from small_data import jsonl
 
 from easydata import (
@@ -20,7 +21,6 @@ from easydata import (
     Tokenizer,
     TokenizerConfig,
 )
-from easydata.sources.sharded_source import ShardedDataSource
 
 Row = dict[str, Any]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import ray_sources
+from easydata.distributed import RayTokenizeWorker, TokenizeBatch, TokenizedBatch
 from easydata.distributed.sent_objects import received, sent
 from easydata.distributed.shard_jobs import Part, ProcessJob, TokenizeJob
 from ray_sources import SOURCES, expected, lines, rows_of
@@ -18,7 +19,6 @@ from easydata import (
     Tokenizer,
     TokenizerConfig,
 )
-from easydata.distributed import RayTokenizeWorker, TokenizeBatch, TokenizedBatch
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,6 @@ from typing import Any
 import psutil
 import pytest
 import ray
-from ray_sources import SOURCES, expected, lines, rows_of
-from small_data import jsonl
-
-from easydata import JsonShardedSource, RayConfig, Tokenizer, TokenizerConfig
 from easydata.distributed import (
     RayPreprocessor,
     RayTokenizeWorker,
@@ -22,6 +18,10 @@ from easydata.distributed import (
     parallel_process_shards,
     tokenize_with_ray,
 )
+from ray_sources import SOURCES, expected, lines, rows_of
+from small_data import jsonl
+
+from easydata import JsonShardedSource, RayConfig, Tokenizer, TokenizerConfig
 
 
 def workers() -> set[int]:
@@ -51,24 +51,24 @@ def test_tokens_are_those_of_one_process(kind: str, gpt2: str, tiny: str) -> Non
 
 
 def test_a_preprocessor_keeps_its_workers_until_it_is_shut_down(gpt2: str) -> None:
-    config = RayConfig(num_workers=3)
+    config, source = RayConfig(num_workers=3), lines()
     with RayPreprocessor(config, TokenizerConfig(gpt2)) as preprocessor:
-        first = list(preprocessor.tokenize_source(lines()))
+        first = list(preprocessor.tokenize_source(source))
         there = workers()
-        assert first == expected(lines(), gpt2)
-        assert list(preprocessor.tokenize_source(lines())) == first
+        assert first == expected(source, gpt2)
+        assert list(preprocessor.tokenize_source(source)) == first
         assert workers() & there
         assert len(workers()) <= 3
         # Two at once, one of which is left in the middle.
-        left = preprocessor.tokenize_source(lines())
-        rows = preprocessor.tokenize_source(lines())
+        left = preprocessor.tokenize_source(source)
+        rows = preprocessor.tokenize_source(source)
         assert [next(left), next(rows)] == [first[0], first[0]]
         left.close()
         assert [first[0], *rows] == first
     wait_for_no_workers()
     assert ray.is_initialized()
     with pytest.raises(ValueError, match="tokenizer_config: there is none"):
-        RayPreprocessor(config).tokenize_source(lines())
+        RayPreprocessor(config).tokenize_source(source)
 
 
 def test_the_text_may_have_another_name(gpt2: str) -> None:
