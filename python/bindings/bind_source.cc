@@ -184,8 +184,11 @@ class RowIterator {
 
 class BatchIterator {
  public:
-  BatchIterator(const Stream& stream, int64_t epoch)
-      : owned(stream.owned), pass_(stream.plan, {.epoch = epoch}) {
+  BatchIterator(const Stream& stream, int64_t epoch, std::shared_ptr<const Unit> unit,
+                int num_threads)
+      : owned(stream.owned),
+        pass_(stream.plan,
+              {.epoch = epoch, .unit = std::move(unit), .num_threads = num_threads}) {
     pass_.CheckMade();
   }
   nb::object Next() {
@@ -201,6 +204,12 @@ class BatchIterator {
  private:
   PassIterator pass_;
 };
+
+/// A unit of a stream; null: all of it.
+std::shared_ptr<const Unit> UnitFromPython(nb::handle unit) {
+  if (unit.is_none()) return nullptr;
+  return std::make_shared<const Unit>(Unwrap(UnitFromJson(JsonFromPython(unit, "unit"))));
+}
 
 /// Equal schemas that follow each other once, as Arrow IPC, with their number.
 std::vector<std::pair<nb::bytes, int64_t>> ColumnsOfFiles(const PySource& self) {
@@ -542,11 +551,7 @@ void BindSource(nb::module_& m) {
   m.def(
       "iterate_rows",
       [](const Stream& stream, int64_t epoch, bool ahead, nb::handle unit, int num_threads) {
-        std::shared_ptr<const Unit> part;
-        if (!unit.is_none()) {
-          part = std::make_shared<const Unit>(Unwrap(UnitFromJson(JsonFromPython(unit, "unit"))));
-        }
-        return new RowIterator(stream, epoch, ahead, std::move(part), num_threads);
+        return new RowIterator(stream, epoch, ahead, UnitFromPython(unit), num_threads);
       },
       nb::arg("stream"), nb::arg("epoch") = 0, nb::arg("ahead") = true,
       nb::arg("unit") = nb::none(), nb::arg("num_threads") = 0,
@@ -575,8 +580,14 @@ void BindSource(nb::module_& m) {
       "read apart from each other; None where it cannot be divided.");
   m.def(
       "iterate_batches",
-      [](const Stream& stream, int64_t epoch) { return new BatchIterator(stream, epoch); },
-      nb::arg("stream"), nb::arg("epoch") = 0, "One pass over a stream, batch by batch.");
+      [](const Stream& stream, int64_t epoch, nb::handle unit, int num_threads) {
+        return new BatchIterator(stream, epoch, UnitFromPython(unit), num_threads);
+      },
+      nb::arg("stream"), nb::arg("epoch") = 0, nb::arg("unit") = nb::none(),
+      nb::arg("num_threads") = 0,
+      nb::sig("def iterate_batches(stream: Stream, epoch: int = 0, unit: dict[str, typing.Any] | "
+              "None = None, num_threads: int = 0) -> BatchIterator"),
+      "One pass over a stream, batch by batch; `unit` and `num_threads` as iterate_rows() has them.");
 }
 
 }  // namespace easydata

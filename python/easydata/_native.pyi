@@ -375,8 +375,10 @@ def divided(stream: Stream, bytes: int) -> list[dict[str, Any]] | None:
     The units of a stream, in its order, each of about so many bytes of its files, that may be read apart from each other; None where it cannot be divided.
     """
 
-def iterate_batches(stream: Stream, epoch: int = 0) -> BatchIterator:
-    """One pass over a stream, batch by batch."""
+def iterate_batches(stream: Stream, epoch: int = 0, unit: dict[str, Any] | None = None, num_threads: int = 0) -> BatchIterator:
+    """
+    One pass over a stream, batch by batch; `unit` and `num_threads` as iterate_rows() has them.
+    """
 
 class RecordFiles:
     """ArrayRecord files, one after the other."""

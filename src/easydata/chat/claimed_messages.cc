@@ -157,7 +157,10 @@ class Search {
     }
     for (uint32_t i = 0; i < messages_.size; ++i) {
       const Value& message = messages_.as.items[i];
-      const auto missing = static_cast<uint8_t>(SaidOf(message) & ~printed[i].sources);
+      const uint8_t said = SaidOf(message);
+      const auto missing = static_cast<uint8_t>(said & ~printed[i].sources);
+      // Mostly it says a text, which is there.
+      if (said == Value::kContent && missing == 0 && !MayHaveThought(message)) continue;
       bool is_lost = false;
       if ((missing & Value::kContent) != 0 && !HasFieldIn(message, Value::kContent)) {
         ARROW_ASSIGN_OR_RAISE(is_lost, IsContentLost(i));
@@ -189,6 +192,11 @@ class Search {
   }
 
  private:
+  /// Whether a message may have its thoughts in its content.
+  bool MayHaveThought(const Value& message) const {
+    return IsAssistant(message, *options_.roles) && !ThoughtIn(message).empty();
+  }
+
   /// Whether one of a message's several calls is not in the text.
   bool IsCallLost(uint32_t message, uint32_t number, const Value& call) const {
     if (!HasText(call)) return false;
@@ -375,7 +383,7 @@ std::string DescribeLost(const LostText& lost, const Value& messages, const Role
 Status CheckSaysSomething(const Value& messages, const RoleMapping& roles, std::string_view field) {
   for (uint32_t i = 0; i < messages.size; ++i) {
     const Value& message = messages.as.items[i];
-    if (SaidOf(message) != 0 || !IsAssistant(message, roles)) continue;
+    if (!IsAssistant(message, roles) || SaidOf(message) != 0) continue;
     // What a weight is wrong with is said by who reads it.
     const auto is_trained = IsTrained(message);
     if (is_trained.ok() && !*is_trained) continue;

@@ -4,6 +4,8 @@
 #include <arrow/type.h>
 #include <simdjson.h>
 
+#include <vector>
+
 #include "easydata/base/lower_case.h"
 #include "easydata/chat/key_index.h"
 #include "easydata/jinja/unicode.h"
@@ -70,20 +72,69 @@ Value NumberAt(const arrow::Array& array, int64_t i) {
   return Value::Integer(static_cast<int64_t>(static_cast<const ArrayType&>(array).Value(i)));
 }
 
+/// Deeper values are refused.
+constexpr int kMostNested = 100;
+
+/// A member of structs; it, and its name, live as long as they do.
+struct StructField {
+  const arrow::Array* column;
+  std::string_view name;
+};
+
 }  // namespace
 
 struct ValueReader::Impl {
   dom::parser parser;
+  std::vector<StructField> fields;  // of the structs that are being read
 
   Result<Value> At(const arrow::Array& array, int64_t i, Arena* arena, int depth);
   Result<Value> Items(const arrow::Array& values, int64_t begin, int64_t end, Arena* arena,
                       int depth);
+  Status Structs(const arrow::StructArray& rows, int64_t begin, int64_t end, Arena* arena,
+                 int depth, Value* out);
 };
+
+/// Reads structs from number `begin` to before `end`; null members are left out.
+Status ValueReader::Impl::Structs(const arrow::StructArray& rows, int64_t begin, int64_t end,
+                                  Arena* arena, int depth, Value* out) {
+  // Asking for a member takes a lock: once a list, not once an item. Values within may add more.
+  const size_t first = fields.size();
+  const auto count = static_cast<size_t>(rows.num_fields());
+  for (size_t i = 0; i < count; ++i) {
+    const int number = static_cast<int>(i);
+    fields.push_back({rows.field(number).get(), rows.type()->field(number)->name()});
+  }
+  Status status;
+  for (int64_t row = begin; row < end && status.ok(); ++row, ++out) {
+    *out = Value::None();
+    if (rows.IsNull(row)) continue;
+    auto* entries = arena->Array<jinja::DictEntry>(count);
+    size_t present = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const StructField field = fields[first + i];
+      // Not flattened: whether the struct itself is null is known here.
+      if (field.column->IsNull(row)) continue;
+      auto value = At(*field.column, row, arena, depth + 1);
+      status = value.status();
+      if (!status.ok()) break;
+      entries[present].key = Value::String(field.name);
+      entries[present++].value = *value;
+    }
+    *out = Value::Dict(entries, present);
+  }
+  fields.resize(first);
+  return status;
+}
 
 Result<Value> ValueReader::Impl::Items(const arrow::Array& values, int64_t begin, int64_t end,
                                        Arena* arena, int depth) {
   const auto count = static_cast<size_t>(end - begin);
   Value* items = arena->Array<Value>(count);
+  if (values.type_id() == arrow::Type::STRUCT && depth <= kMostNested) {
+    const auto& rows = static_cast<const arrow::StructArray&>(values);
+    ARROW_RETURN_NOT_OK(Structs(rows, begin, end, arena, depth, items));
+    return Value::List(items, count);
+  }
   for (size_t i = 0; i < count; ++i) {
     ARROW_ASSIGN_OR_RAISE(items[i], At(values, begin + static_cast<int64_t>(i), arena, depth));
   }
@@ -92,7 +143,7 @@ Result<Value> ValueReader::Impl::Items(const arrow::Array& values, int64_t begin
 
 Result<Value> ValueReader::Impl::At(const arrow::Array& array, int64_t i, Arena* arena, int depth) {
   if (array.IsNull(i)) return Value::None();
-  if (depth > 100) return Status::NotImplemented("values nested more than 100 deep");
+  if (depth > kMostNested) return Status::NotImplemented("values nested more than 100 deep");
   switch (array.type_id()) {
     case arrow::Type::STRING:
       return TextAt<arrow::StringArray>(array, i);
@@ -141,18 +192,9 @@ Result<Value> ValueReader::Impl::At(const arrow::Array& array, int64_t i, Arena*
     }
     case arrow::Type::STRUCT: {
       const auto& rows = static_cast<const arrow::StructArray&>(array);
-      auto* entries = arena->Array<jinja::DictEntry>(static_cast<size_t>(rows.num_fields()));
-      size_t count = 0;
-      for (int field = 0; field < rows.num_fields(); ++field) {
-        // Not flattened: validity of the struct itself is known here.
-        const arrow::Array& column = *rows.field(field);
-        if (column.IsNull(i)) continue;
-        ARROW_ASSIGN_OR_RAISE(const Value value, At(column, i, arena, depth + 1));
-        entries[count].key = Value::String(rows.type()->field(field)->name());
-        entries[count].value = value;
-        ++count;
-      }
-      return Value::Dict(entries, count);
+      Value value = Value::None();
+      ARROW_RETURN_NOT_OK(Structs(rows, i, i + 1, arena, depth, &value));
+      return value;
     }
     default:
       return Status::NotImplemented("a column of type ", array.type()->ToString(),

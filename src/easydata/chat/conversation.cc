@@ -349,6 +349,16 @@ Value TemplateMessage(const Value& given, Arena* arena) {
   return message.Finish();
 }
 
+/// Whether a message is what most are: a text of a usual role, and nothing else.
+bool IsPlainMessage(const Value& given) {
+  if (given.size != 2) return false;
+  const DictEntry *role = given.as.entries, *content = given.as.entries + 1;
+  if (!role->key.IsString() || !content->key.IsString()) return false;
+  if (role->key.Text() != "role") std::swap(role, content);
+  return role->key.Text() == "role" && content->key.Text() == "content" && role->value.IsString() &&
+         content->value.IsString() && IsStandardRole(role->value.Text());
+}
+
 /// `*is_call`: whether it was a call of functions that is a message of its own.
 Result<Value> ReadMessage(const Value& given, const MessagePath& path,
                           const ConversationOptions& options, ValueReader* reader, Arena* arena,
@@ -357,6 +367,12 @@ Result<Value> ReadMessage(const Value& given, const MessagePath& path,
   if (!given.Is(ValueKind::kDict)) {
     return Status::TypeError(path.Text(), " is ", TypeOf(given),
                              ", expected a message with role, content");
+  }
+  if (IsPlainMessage(given)) {
+    // A new dict: its maker may know another object by the one that was given.
+    auto* entries = arena->Array<DictEntry>(given.size);
+    std::copy(given.as.entries, given.as.entries + given.size, entries);
+    return Value::Dict(entries, given.size);
   }
   const Value* from = FindKey(given, "from");
   const Value* value = FindKey(given, "value");
@@ -551,7 +567,7 @@ uint8_t SaidOf(const Value& message) {
   uint8_t said = 0;
   for (uint32_t i = 0; i < message.size; ++i) {
     const DictEntry& entry = message.as.entries[i];
-    if (!entry.key.IsString()) continue;
+    if (!entry.key.IsString() || entry.key.Text() == "role") continue;
     for (const jinja::SourceField& field : kSaidFields) {
       if (!jinja::IsSameName(field.name, entry.key.Text())) continue;
       if (HasText(entry.value)) said |= field.source;

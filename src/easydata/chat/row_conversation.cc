@@ -150,11 +150,13 @@ Result<Value> ConversationIn(const FieldGetter& row, std::string_view field, Val
 
 Result<Value> ToolsBeside(const FieldGetter& row, ValueReader* reader, Arena* arena) {
   ARROW_ASSIGN_OR_RAISE(const Value given, row.Get(kToolsField));
+  if (given.Is(ValueKind::kNone)) return given;
   return FieldOfJson(kToolsField, ReadTools(given, reader, arena));
 }
 
 Result<Value> OptionsBeside(const FieldGetter& row, ValueReader* reader, Arena* arena) {
   ARROW_ASSIGN_OR_RAISE(const Value given, row.Get(kOptionsField));
+  if (given.Is(ValueKind::kNone)) return given;
   ARROW_ASSIGN_OR_RAISE(const Value options,
                         FieldOfJson(kOptionsField, reader->Decoded(given, arena)));
   if (options.Is(ValueKind::kNone) || options.Is(ValueKind::kDict)) return options;

@@ -49,6 +49,8 @@ bool IsSpace(char32_t c) {
 }
 
 std::string_view StripStart(std::string_view text) {
+  // Most texts begin with a letter.
+  if (!text.empty() && text[0] > ' ') return text;
   while (!text.empty()) {
     const Character first = DecodeCharacter(text.data());
     if (!IsSpace(first.value)) break;

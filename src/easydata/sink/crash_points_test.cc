@@ -64,11 +64,29 @@ StreamPlan NumberedPlan(const std::string& name, int batches, int fails_at = -1)
     std::unique_ptr<Stage> upstream_;
     int at_;
   };
+  auto node = MakeNode("source", {{"data", name}});
+  // A unit is two batches, whatever its bytes.
+  node->facts.divide = [batches](int64_t) -> Result<std::vector<Unit>> {
+    std::vector<Unit> units;
+    for (int b = 0; b < batches; b += 2) {
+      units.push_back({b / 2, {{0, b, std::min(b + 2, batches)}}, 100});
+    }
+    return units;
+  };
   StreamPlan plan;
-  plan.node = MakeNode("source", {{"data", name}});
-  plan.make = [=](const StageContext&) -> Result<std::unique_ptr<Stage>> {
-    ARROW_ASSIGN_OR_RAISE(auto stage, MakeMemoryStage(rows, schema, "memory", "rows"));
-    return std::unique_ptr<Stage>(std::make_unique<Failing>(std::move(stage), fails_at));
+  plan.node = std::move(node);
+  plan.schema = [schema] { return schema; };
+  plan.make = [=](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    auto these = rows;
+    int at = fails_at;
+    if (context.unit != nullptr) {
+      const BlockRun& run = context.unit->runs.front();
+      these = {rows.begin() + run.begin, rows.begin() + run.end};
+      at =
+          fails_at < run.begin || fails_at >= run.end ? -1 : fails_at - static_cast<int>(run.begin);
+    }
+    ARROW_ASSIGN_OR_RAISE(auto stage, MakeMemoryStage(these, schema, "memory", "rows"));
+    return std::unique_ptr<Stage>(std::make_unique<Failing>(std::move(stage), at));
   };
   return plan;
 }
@@ -113,6 +131,18 @@ Status WriteNew(const fs::path& folder, bool overwrite, std::optional<int64_t> n
   options.overwrite = overwrite;
   options.num_shards = num_shards;
   return Write(NumberedPlan("new", 7), options).status();
+}
+
+Status WriteUnits(const fs::path& folder, bool overwrite, int fails_at = -1) {
+  WriteOptions options = OptionsFor(folder);
+  options.overwrite = overwrite;
+  options.units = 100;
+  return Write(NumberedPlan("new", 7, fails_at), options).status();
+}
+
+Status UnitsStopped(const fs::path& folder, bool overwrite) {
+  const Status status = WriteUnits(folder, overwrite, 5);
+  return status.IsIOError() ? Status::OK() : Status::Invalid("it was to fail, not ", status);
 }
 
 /// Two outputs side by side, as the pipeline writes several datasets.
@@ -171,6 +201,17 @@ std::vector<Scenario> Scenarios() {
                                                                : Status::OK();
        },
        over},
+      {"Units", nothing, [](const fs::path& f) { return WriteUnits(f, false); }},
+      {"UnitsOverOld", OverOld, [](const fs::path& f) { return WriteUnits(f, true); }},
+      {"UnitsResumed", [](const fs::path& f) { return UnitsStopped(f, false); },
+       [](const fs::path& f) { return WriteUnits(f, false); }},
+      {"UnitsResumedOverOld",
+       [](const fs::path& folder) {
+         ARROW_RETURN_NOT_OK(OverOld(folder));
+         return UnitsStopped(folder, true);
+       },
+       [](const fs::path& f) { return WriteUnits(f, true); }},
+      {"OverAnothersUnits", [](const fs::path& f) { return UnitsStopped(f, false); }, over},
       {"OverAnothersUnfinished", [](const fs::path& f) { return StoppedAt(f, "another", 5); },
        over},
       {"Several", nothing, [](const fs::path& f) { return WriteTwo(f, false); }},

@@ -35,7 +35,14 @@ class FailedUnitsError(RuntimeError):
         failures: Why, by number of the unit.
     """
 
-    def __init__(self, path: str, units: int, failures: Mapping[int, UnitFailure]) -> None:
+    def __init__(
+        self,
+        path: str,
+        units: int,
+        failures: Mapping[int, UnitFailure],
+        *,
+        has_logs: bool = True,
+    ) -> None:
         self.path = path
         self.failures = dict(sorted(failures.items()))
         count = len(failures)
@@ -45,18 +52,24 @@ class FailedUnitsError(RuntimeError):
         ]
         for unit, failure in list(self.failures.items())[:_MOST_TOLD]:
             log = path_in(path, ".easydata", f"unit-{unit:05}.log")
-            lines.append(f"unit {unit}: {failure.error} (log: {log})")
+            lines.append(f"unit {unit}: {failure.error}" + (f" (log: {log})" if has_logs else ""))
         if count > _MOST_TOLD:
-            lines.append(f"and {count - _MOST_TOLD:,} units more: easydata status {path}")
+            where = f": easydata status {path}" if has_logs else ""
+            lines.append(f"and {count - _MOST_TOLD:,} units more{where}")
         super().__init__("; ".join(lines))
 
 
 def by_units(config: PipelineConfig) -> PipelineConfig:
     """The config, with the size of units that processes and machines need."""
     save = config.save
-    if not (save.processes or config.ray.enabled) or save.units is not None:
+    if not is_shared_out(config) or save.units is not None:
         return config
     return dataclasses.replace(config, save=dataclasses.replace(save, units=DEFAULT_UNITS))
+
+
+def is_shared_out(config: PipelineConfig) -> bool:
+    """Whether others than this process write the outputs of a pipeline."""
+    return bool(config.save.processes or config.ray.enabled)
 
 
 def executor_of(config: PipelineConfig) -> UnitExecutor | None:
@@ -79,14 +92,14 @@ def executor_of(config: PipelineConfig) -> UnitExecutor | None:
     return None
 
 
-def threads_of(config: PipelineConfig) -> int:
-    """The threads of each process that writes units."""
+def threads_of(config: PipelineConfig, processes: int | None = None) -> int:
+    """The threads of each of the processes that write units; None: as many as the config says."""
     if config.save.num_threads:
         return int(config.save.num_threads)
     if config.ray.enabled:
         wanted = (config.ray.resources_per_worker or {}).get("CPU", 1)
         return max(1, int(wanted))
-    return max(1, _cores() // (config.save.processes or 1))
+    return max(1, _cores() // (processes or config.save.processes or 1))
 
 
 def _cores() -> int:
@@ -109,14 +122,15 @@ def write_by_units(
     """
     native = job._native
     opened = native.open_units(keep_finished)
+    tell = notice or job.log
     if opened["notice"]:
-        (notice or job.log)(opened["notice"])
+        tell(opened["notice"])
     if opened["finished"]:
         return job.stats_of(native.finish_units())
     failures: dict[int, UnitFailure] = {}
     is_finished = False
     try:
-        counts = _Counts(job.progress, opened["kept_shards"])
+        counts = Counts(job.progress, opened["kept_shards"])
 
         def done(record: dict[str, Any]) -> None:
             native.add_unit(record)
@@ -125,7 +139,7 @@ def write_by_units(
         def failed(unit: int, failure: UnitFailure) -> None:
             failures[unit] = failure
             native.fail_unit(unit, failure.error, failure.log)
-            _log.error("%s: unit %d failed: %s", job.path, unit, failure.error)
+            tell(f"unit {unit} failed: {failure.error}")
 
         counts.tell()
         if opened["left"]:
@@ -140,7 +154,7 @@ def write_by_units(
             native.close_units()
 
 
-class _Counts:
+class Counts:
     """What is written so far, for those who show it."""
 
     def __init__(self, progress: _Progress | None, kept: int) -> None:
@@ -148,6 +162,7 @@ class _Counts:
         self._totals = {"rows": 0, "tokens": 0, "bytes": 0, "shards": kept, "kept_shards": kept}
 
     def add(self, record: Mapping[str, Any]) -> None:
+        """Counts a unit that is done."""
         shard = record["shard"]
         self._totals["shards"] += 1
         for name in ("rows", "tokens", "bytes"):
@@ -163,5 +178,6 @@ class _Counts:
         self.tell()
 
     def tell(self) -> None:
+        """Tells the counts."""
         if self._progress is not None:
             self._progress(dict(self._totals))

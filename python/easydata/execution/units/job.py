@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from easydata import _native
-from easydata.core.config import ConfigError, DatasetConfig, PipelineConfig
+from easydata.core.config import ConfigError, DatasetConfig, PipelineConfig, SaveStageConfig
 from easydata.core.config_class import import_path, imported, plain
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import freeze_listings
@@ -54,6 +54,7 @@ class UnitJob:
         template_date: The date that chat templates are told; "": none asks for it.
         folder: The working directory, which relative paths are meant from.
         paths: Where modules are imported from.
+        fill_packed: Where tokens are kept and no output is written: whether as a packer takes them.
     """
 
     config: Mapping[str, Any]
@@ -64,6 +65,7 @@ class UnitJob:
     template_date: str = ""
     folder: str = ""
     paths: tuple[str, ...] = ()
+    fill_packed: bool | None = None
 
     def to_json(self) -> str:
         """The job as one line of JSON."""
@@ -100,7 +102,12 @@ class UnitJob:
 
 
 def job_of(
-    context: PipelineContext, dataset: str, threads: int, template_date: str = ""
+    context: PipelineContext,
+    dataset: str,
+    threads: int,
+    template_date: str = "",
+    *,
+    is_fill: bool = False,
 ) -> UnitJob:
     """The job of writing what the stages of a pipeline have made of a dataset.
 
@@ -108,6 +115,8 @@ def job_of(
         ConfigError: With each part of the pipeline that other processes cannot be told.
     """
     config = context.config
+    if is_fill:  # nothing is written but what is kept
+        config = dataclasses.replace(config, save=SaveStageConfig())
     problems = [*_stages_of_others(context), *_secrets(config)]
     told = dataclasses.replace(config)
     told.datasets = []

@@ -11,6 +11,7 @@ import logging
 import os
 import select
 import signal
+import socket
 import sys
 import threading
 import time
@@ -21,7 +22,9 @@ from typing import Any
 from easydata.execution.chain import Pipeline
 from easydata.execution.save_stage import SaveStage
 from easydata.execution.units.executor import Task, said
+from easydata.execution.units.fill import fill_unit
 from easydata.execution.units.job import UnitJob
+from easydata.execution.writers import WriteJob
 
 # Seconds between two looks at whether the parent is there, and those to end in when it is not.
 _LOOK = 1.0
@@ -29,7 +32,7 @@ _PATIENCE = 0.8
 
 
 class UnitWriter:
-    """Writes units of one job, in any process.
+    """Writes units of one job, or keeps the tokens of them, in any process.
 
     Raises:
         ConfigError, ImportError, ValueError, OSError: The job cannot be taken up here.
@@ -41,9 +44,12 @@ class UnitWriter:
         for stage in job.stages:
             getattr(pipeline, stage)()
         data, context = pipeline.get_data(), pipeline.get_context()
-        self._job = SaveStage(context.config.save).unit_job(
-            job.dataset, data, context, job.threads, job.template_date
-        )
+        self._told, self._source = job, data[job.dataset]
+        self._job: WriteJob | None = None
+        if job.fill_packed is None:
+            self._job = SaveStage(context.config.save).unit_job(
+                job.dataset, data, context, job.threads, job.template_date
+            )
 
     def write(
         self, task: Task, progress: Callable[[dict[str, int]], object] | None = None
@@ -53,8 +59,17 @@ class UnitWriter:
         Returns:
             Its record, for WriteJob.add_unit() of the process that coordinates.
         """
-        record: dict[str, Any] = self._job._native.write_unit(task, progress)
-        return record
+        if self._job is not None:
+            record: dict[str, Any] = self._job._native.write_unit(task, progress)
+            return record
+        begin = time.monotonic()
+        record = fill_unit(self._source, task, bool(self._told.fill_packed), self._told.threads)
+        return {
+            **record,
+            "seconds": time.monotonic() - begin,
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+        }
 
 
 def main() -> int:
