@@ -187,8 +187,7 @@ class BatchIterator {
   BatchIterator(const Stream& stream, int64_t epoch, std::shared_ptr<const Unit> unit,
                 int num_threads)
       : owned(stream.owned),
-        pass_(stream.plan,
-              {.epoch = epoch, .unit = std::move(unit), .num_threads = num_threads}) {
+        pass_(stream.plan, {.epoch = epoch, .unit = std::move(unit), .num_threads = num_threads}) {
     pass_.CheckMade();
   }
   nb::object Next() {
@@ -587,7 +586,8 @@ void BindSource(nb::module_& m) {
       nb::arg("num_threads") = 0,
       nb::sig("def iterate_batches(stream: Stream, epoch: int = 0, unit: dict[str, typing.Any] | "
               "None = None, num_threads: int = 0) -> BatchIterator"),
-      "One pass over a stream, batch by batch; `unit` and `num_threads` as iterate_rows() has them.");
+      "One pass over a stream, batch by batch; `unit` and `num_threads` as iterate_rows() has "
+      "them.");
 }
 
 }  // namespace easydata

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from easydata.distributed.job_place import JobPlace
-from easydata.distributed.ray_cluster import Cluster
+from easydata.distributed.ray_cluster import Cluster, own_version
 from easydata.distributed.shard_jobs import Part, Row
-from easydata.distributed.shard_worker import SentJob, ShardWorker, own_version
+from easydata.distributed.shard_worker import SentJob, ShardWorker
 from easydata.execution.units.executor import MOST_ATTEMPTS
 
 _log = logging.getLogger("easydata")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,11 @@ def ray_library() -> Any:
             name="ray",
         ) from None
     return ray
+
+
+def own_version() -> str:
+    """The version of EasyData of this process, which its package's face alone knows."""
+    return str(sys.modules["easydata"].__version__)
 
 
 @dataclass(frozen=True)

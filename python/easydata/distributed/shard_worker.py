@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import socket
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from easydata.distributed.job_place import JobPlace
-from easydata.distributed.ray_cluster import ray_library
+from easydata.distributed.ray_cluster import own_version, ray_library
 from easydata.distributed.sent_objects import received
 from easydata.distributed.shard_jobs import Part, Row, ShardJob
 
@@ -78,11 +77,6 @@ class ShardWorker:
             return batch
         del self._open[number]
         return batch or None
-
-
-def own_version() -> str:
-    """The version of EasyData of this process, which its package's face alone knows."""
-    return str(sys.modules["easydata"].__version__)
 
 
 def _raises(error: Exception) -> Iterator[Row]:

@@ -71,10 +71,10 @@ void CheckUnits(const PipelineConfig& config, const std::string& path, config::P
            "is for the cores of this machine, and ray.enabled is set: the workers are Ray's; give "
            "one of the two");
   }
-  const char* by = save.units              ? "save.units"
-                   : save.processes        ? "save.processes"
-                   : config.ray.enabled    ? "ray.enabled"
-                                           : nullptr;
+  const char* by = save.units           ? "save.units"
+                   : save.processes     ? "save.processes"
+                   : config.ray.enabled ? "ray.enabled"
+                                        : nullptr;
   if (by == nullptr) return;
   const auto check = [&](const std::string& option, bool is_given) {
     if (!is_given) return;
