@@ -29,6 +29,8 @@ from easydata.sources.token_stores import DEFAULT_FOLDER, Keeping
 _NO_LIMIT = 2**62
 _MOST_FILES_TOLD = 10
 _EVICTED = "evicted or never filled"
+# What a file holds is seen when it is read, and not noted with its size and time.
+_EVICTED_OR_CHANGED = f"{_EVICTED}, or changed at equal size and time"
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
 
@@ -161,7 +163,7 @@ def verify_stores(folders: Mapping[str, Keeping], report: Report) -> bool:
         for problem in problems:
             report.line(f"{problem['file']}: {problem['what']}")
         count = len(problems)
-        report.line(f"{folder}: " + (f"{count} files damaged" if count else "all intact"))
+        report.line(f"{folder}: " + (f"{count} files cannot be used" if count else "all intact"))
         result[folder] = problems
     is_intact = not any(result.values())
     report.result({"ok": is_intact, "folders": result})
@@ -258,12 +260,12 @@ def _missing_files(
     def why(name: str) -> str:
         if name not in seen or name not in files:
             return "is new" if seen and name in files else _EVICTED
-        return _EVICTED if files[name] in seen[name] else "was replaced"
+        return _EVICTED_OR_CHANGED if files[name] in seen[name] else "was replaced"
 
     said = []
     for file in look["files"]:
         reason = why(file["name"])
-        said.append(f"{file['name']}{':' if reason == _EVICTED else ''} {reason}")
+        said.append(f"{file['name']}{':' if reason.startswith(_EVICTED) else ''} {reason}")
     if len(said) > _MOST_FILES_TOLD:
         said[_MOST_FILES_TOLD:] = [f"and {len(said) - _MOST_FILES_TOLD:,} files more"]
     return said or [_EVICTED]
