@@ -34,7 +34,7 @@ def outcomes(
             *("-c", str(HERE.parents[2] / "pyproject.toml"), f"--junitxml={report}"),
             *(f"{HERE}/cluster/{file}.py::{name}" for file, name in names),
         ],
-        [HERE],
+        [HERE, HERE.parent / "units"],
     )
     print(done.stdout[-3000:])
     found: dict[str, list[tuple[str, str]]] = {}
