@@ -121,8 +121,9 @@ def _is_dict_of_columns(data: Any) -> bool:
     """Whether it is a dict of columns, and none of data sets."""
     if not isinstance(data, Mapping) or not data:
         return False
-    if any(hasattr(value, "column_names") or hasattr(value, "columns") for value in data.values()):
-        return False  # of tables
+    of_data = ("column_names", "columns", "open_shard")
+    if any(hasattr(value, name) for value in data.values() for name in of_data):
+        return False
     for name, value in data.items():
         is_rows = isinstance(value, Sequence) and len(value) > 0 and isinstance(value[0], Mapping)
         if str(name).lower() in _SPLITS and is_rows:
@@ -158,6 +159,11 @@ def _of_columns(columns: Mapping[str, Any]) -> pa.Table:
 def _column(values: Any) -> Any:
     import pyarrow as pa
 
+    has_capsule = hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__")
+    if hasattr(values, "__array__") and not has_capsule:  # of torch and JAX, too
+        import numpy as np
+
+        values = np.asarray(values)
     if getattr(values, "ndim", 1) == 2 and hasattr(values, "reshape"):  # one list a row
         flat = pa.array(values.reshape(-1))
         lists = pa.FixedSizeListArray.from_arrays(flat, values.shape[1])

@@ -185,6 +185,10 @@ class TokenizedShardedSource(WrapperSource[Example]):
     def _row_source(self) -> ShardedDataSource[Any] | None:
         return self._source if self._one_to_one() else None
 
+    @property
+    def _selects_input(self) -> bool:  # type: ignore[override]
+        return self._one_to_one()
+
     def _find_messages(self) -> str | None:
         """The field that holds messages; "" where rows are instructions, None where text is."""
         empty, rows, of_tokens = None, 0, 0

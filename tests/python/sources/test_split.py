@@ -213,3 +213,23 @@ def test_what_is_no_split_says_what_is() -> None:
         source.split({"a": 0.9})
     with pytest.raises(ValueError, match="no parts"):
         source.split({})
+
+
+def test_parts_are_those_of_every_version(tmp_path: Path) -> None:
+    """A row that was validated on is never trained on by a later version."""
+    rows = [{"n": n} for n in range(40)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    files, parts = JsonShardedSource(str(tmp_path / "a.jsonl")), {"train": 0.8, "test": 0.2}
+    assert numbers(files.split(parts, 7)["test"]) == [2, 4, 6, 7, 21, 22, 24, 27, 32]
+    assert numbers(files.split(parts, 7, by="n")["test"]) == [0, 10, 13, 17, 21, 24, 25]
+    in_memory = wrap_hf_dataset(rows).split(parts, 7)["test"]
+    assert numbers(in_memory) == [6, 8, 9, 17, 18, 29, 34, 39]
+
+
+def test_rows_that_python_shuffles_are_split_before() -> None:
+    shuffled = wrap_hf_dataset([{"n": n} for n in range(100)]).shuffle("rows", 1)
+    assert sorted(numbers(shuffled.split(PARTS)["test"])) == numbers(
+        wrap_hf_dataset([{"n": n} for n in range(100)]).split(PARTS)["test"]
+    )
+    with pytest.raises(ValueError, match=r"split them before they are shuffled"):
+        numbers(shuffled.take(50).split(PARTS)["test"])

@@ -153,6 +153,9 @@ def test_indices_of_pandas() -> None:
 def test_columns_of_numpy_and_categories() -> None:
     source = wrap_hf_dataset({"ids": np.arange(6).reshape(3, 2), "n": np.array([1.5, 2, 3])})
     assert list(source) == [{"ids": [2 * n, 2 * n + 1], "n": x} for n, x in enumerate([1.5, 2, 3])]
+    torch = pytest.importorskip("torch")
+    source = wrap_hf_dataset({"ids": torch.arange(4).reshape(2, 2), "s": ["a", "b"]})
+    assert list(source) == [{"ids": [0, 1], "s": "a"}, {"ids": [2, 3], "s": "b"}]
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"c": ["x", "y", None], "views": [["a"], [], None]})
     frame = frame.with_columns(polars.col("c").cast(polars.Categorical))
@@ -173,6 +176,7 @@ def test_what_is_no_table_says_what_to_give(tmp_path: Path) -> None:
         ({"a": [1, "x"]}, TypeError, r"column 'a'"),
         ({"a": [1, 2], "b": [1]}, ValueError, r"'a' has 2, 'b' has 1"),
         ({"a": 1}, TypeError, r"one row is given as \[row\]"),
+        ({"a": wrap_hf_dataset([{"a": 1}])}, TypeError, r"choose one of its splits \(a\)"),
         ({"train": [{"a": 1}]}, TypeError, r"choose one of its splits \(train\)"),
         (pa.table([[1], [2]], names=["a", "a"]), ValueError, r"column 'a' twice"),
         (pa.table({}), ValueError, r"no columns"),
