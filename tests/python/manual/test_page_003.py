@@ -148,7 +148,7 @@ def test_distributed_with_ray(page: list[Block]) -> None:
     config = page[9].run({})["config"]
     assert config.ray.resources_per_worker == {"CPU": 2}
     assert (config.ray.enabled, config.ray.num_workers) == (True, 8)
-    write_jsonl("a.jsonl", [{"text": text} for text in texts(20)])
+    write_jsonl("a.jsonl", [{"input_ids": [1, 2, 3]}] * 20)
     config.datasets = [easydata.DatasetConfig("a.jsonl")]
     assert config.validate() == []
     with pytest.raises(ValueError, match=r"ray\.enabled: rows that are iterated over"):
