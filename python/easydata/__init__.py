@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from easydata.core.async_dataset import AsyncDataset
     from easydata.core.config import (
         CacheStageConfig,
+        ConfigError,
         DatasetConfig,
         LoadStageConfig,
         MixStageConfig,
@@ -161,6 +162,7 @@ else:
             "ChatTemplateTransform": "easydata.transforms.chat",
             "CombineFields": "easydata.transforms.fields",
             "CompositeShardedSource": "easydata.sources.composite",
+            "ConfigError": "easydata.core.config",
             "ConvertInputOutputToChatML": "easydata.transforms.chat",
             "ConvertToChatML": "easydata.transforms.chat",
             "CsvShardedSource": "easydata.sources.csv",
@@ -268,9 +270,8 @@ else:
             "sources",
             "transforms",
             "utils",
-            "jax",
-            "torch",
         ],
+        ["jax", "torch"],
     )
 
 __version__ = "0.2.0"
@@ -297,6 +298,7 @@ __all__ = [
     "ChatTemplateTransform",
     "CombineFields",
     "CompositeShardedSource",
+    "ConfigError",
     "ConvertInputOutputToChatML",
     "ConvertToChatML",
     "CsvShardedSource",

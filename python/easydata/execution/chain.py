@@ -17,6 +17,7 @@ from easydata.core.config import (
     TokenizeStageConfig,
     check,
 )
+from easydata.core.short_repr import call, table
 from easydata.execution.cache_stage import CacheStage
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import freeze_listings
@@ -83,6 +84,14 @@ class Pipeline(Generic[_Built_co]):
         self._context = PipelineContext(config=config, seed=config.seed)
         self._data: dict[str, Any] | None = None
         self._advised: set[str] = set()
+
+    def __repr__(self) -> str:
+        config = self._context.config
+        return call("Pipeline", [each.name for each in config.datasets], stages=self.get_stages())
+
+    def _repr_html_(self) -> str:
+        made = {name: f"{made!r}" for name, made in (self._data or {}).items()}
+        return table("Pipeline", {**made, "stages": " → ".join(self.get_stages()) or "none yet"})
 
     @classmethod
     def from_config(
