@@ -28,6 +28,7 @@
 #include "easydata/source/shard_error.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/source/text_units.h"
+#include "easydata/stream/unit.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
@@ -49,11 +50,22 @@ source::ReadContext CountingContext() {
 /// A pass over a stream, for Python's iterators.
 class PassIterator {
  public:
-  PassIterator(StreamPlan plan, int64_t epoch, int read_ahead = 0) {
+  /// What of a stream is gone through, and how.
+  struct Options {
+    int64_t epoch = 0;
+    int read_ahead = 0;
+    std::shared_ptr<const Unit> unit = nullptr;  // null: all of it
+    int num_threads = 0;                         // 0: those of all who do not say
+  };
+
+  PassIterator(StreamPlan plan, Options options) {
     WithoutGil released;
-    context_.epoch = epoch;
-    context_.read_ahead = read_ahead;
-    context_.pool = SharedPool();
+    context_.epoch = options.epoch;
+    context_.read_ahead = options.read_ahead;
+    context_.unit = std::move(options.unit);
+    context_.pool = options.num_threads > 0
+                        ? std::make_shared<exec::ThreadPool>(options.num_threads)
+                        : SharedPool();
     auto made = exec::CatchExceptions([&] { return plan.make(context_); });
     status_ = made.status();
     if (made.ok()) stage_ = std::move(*made);
@@ -105,9 +117,10 @@ class PassIterator {
 class RowIterator {
  public:
   /// Without `ahead` for a look at the first rows: nothing is read or made before it is asked for.
-  RowIterator(const Stream& stream, int64_t epoch, bool ahead)
+  RowIterator(const Stream& stream, int64_t epoch, bool ahead, std::shared_ptr<const Unit> unit,
+              int num_threads)
       : owned(stream.owned),
-        pass_(stream.plan, epoch, ahead ? 0 : 1),
+        pass_(stream.plan, {epoch, ahead ? 0 : 1, std::move(unit), num_threads}),
         rows_at_once_(ahead ? kRowsAtOnce : 1) {
     pass_.CheckMade();
   }
@@ -171,8 +184,10 @@ class RowIterator {
 
 class BatchIterator {
  public:
-  BatchIterator(const Stream& stream, int64_t epoch)
-      : owned(stream.owned), pass_(stream.plan, epoch) {
+  BatchIterator(const Stream& stream, int64_t epoch, std::shared_ptr<const Unit> unit,
+                int num_threads)
+      : owned(stream.owned),
+        pass_(stream.plan, {.epoch = epoch, .unit = std::move(unit), .num_threads = num_threads}) {
     pass_.CheckMade();
   }
   nb::object Next() {
@@ -188,6 +203,12 @@ class BatchIterator {
  private:
   PassIterator pass_;
 };
+
+/// A unit of a stream; null: all of it.
+std::shared_ptr<const Unit> UnitFromPython(nb::handle unit) {
+  if (unit.is_none()) return nullptr;
+  return std::make_shared<const Unit>(Unwrap(UnitFromJson(JsonFromPython(unit, "unit"))));
+}
 
 /// Equal schemas that follow each other once, as Arrow IPC, with their number.
 std::vector<std::pair<nb::bytes, int64_t>> ColumnsOfFiles(const PySource& self) {
@@ -528,16 +549,45 @@ void BindSource(nb::module_& m) {
       .def("close", &BatchIterator::Close);
   m.def(
       "iterate_rows",
-      [](const Stream& stream, int64_t epoch, bool ahead) {
-        return new RowIterator(stream, epoch, ahead);
+      [](const Stream& stream, int64_t epoch, bool ahead, nb::handle unit, int num_threads) {
+        return new RowIterator(stream, epoch, ahead, UnitFromPython(unit), num_threads);
       },
       nb::arg("stream"), nb::arg("epoch") = 0, nb::arg("ahead") = true,
+      nb::arg("unit") = nb::none(), nb::arg("num_threads") = 0,
+      nb::sig("def iterate_rows(stream: Stream, epoch: int = 0, ahead: bool = True, unit: "
+              "dict[str, typing.Any] | None = None, num_threads: int = 0) -> RowIterator"),
       "One pass over a stream, row by row. For a look at the first rows, `ahead=False` reads no "
-      "further than it must.");
+      "further than it must. `unit`: the part of it to read, one of divided(). `num_threads`: on "
+      "so many of its own; 0: on those that all share who do not say.");
+  m.def(
+      "divided",
+      [](const Stream& stream, int64_t bytes) -> nb::object {
+        const DivideFunction& divide = stream.plan.facts().divide;
+        if (divide == nullptr) return nb::none();
+        Result<std::vector<Unit>> units = std::vector<Unit>();
+        {
+          WithoutGil released;
+          units = divide(bytes);
+        }
+        nb::list out;
+        for (const Unit& unit : Unwrap(std::move(units))) out.append(JsonToPython(ToJson(unit)));
+        return out;
+      },
+      nb::arg("stream"), nb::arg("bytes"),
+      nb::sig("def divided(stream: Stream, bytes: int) -> list[dict[str, typing.Any]] | None"),
+      "The units of a stream, in its order, each of about so many bytes of its files, that may be "
+      "read apart from each other; None where it cannot be divided.");
   m.def(
       "iterate_batches",
-      [](const Stream& stream, int64_t epoch) { return new BatchIterator(stream, epoch); },
-      nb::arg("stream"), nb::arg("epoch") = 0, "One pass over a stream, batch by batch.");
+      [](const Stream& stream, int64_t epoch, nb::handle unit, int num_threads) {
+        return new BatchIterator(stream, epoch, UnitFromPython(unit), num_threads);
+      },
+      nb::arg("stream"), nb::arg("epoch") = 0, nb::arg("unit") = nb::none(),
+      nb::arg("num_threads") = 0,
+      nb::sig("def iterate_batches(stream: Stream, epoch: int = 0, unit: dict[str, typing.Any] | "
+              "None = None, num_threads: int = 0) -> BatchIterator"),
+      "One pass over a stream, batch by batch; `unit` and `num_threads` as iterate_rows() has "
+      "them.");
 }
 
 }  // namespace easydata

@@ -57,9 +57,10 @@ if TYPE_CHECKING:
     from easydata.execution.one_call import pretokenize, tokenize_and_save
     from easydata.execution.prefetch import PrefetchIterator
     from easydata.execution.push.hub_push import push_to_hub
+    from easydata.execution.save_stage import SaveStage
     from easydata.execution.sharding import ShardingSpec, preshard_batch
     from easydata.execution.stage import BaseStage
-    from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
+    from easydata.execution.stages import LoadStage, MixStage, PackStage, TokenizeStage
     from easydata.execution.states import merge_states
     from easydata.execution.verify import VerifiedFile, VerifyReport, verify
     from easydata.execution.writers import (
@@ -216,7 +217,7 @@ else:
             "ResumeState": "easydata.execution.context",
             "RewardPreprocessTransform": "easydata.transforms.trainer_examples",
             "SFTPreprocessTransform": "easydata.transforms.trainer_examples",
-            "SaveStage": "easydata.execution.stages",
+            "SaveStage": "easydata.execution.save_stage",
             "SaveStageConfig": "easydata.core.config",
             "SelectFields": "easydata.transforms.fields",
             "ShardInfo": "easydata.sources.sharded_source",

@@ -372,13 +372,20 @@ class BatchIterator:
 
     def close(self) -> None: ...
 
-def iterate_rows(stream: Stream, epoch: int = 0, ahead: bool = True) -> RowIterator:
+def iterate_rows(stream: Stream, epoch: int = 0, ahead: bool = True, unit: dict[str, Any] | None = None, num_threads: int = 0) -> RowIterator:
     """
-    One pass over a stream, row by row. For a look at the first rows, `ahead=False` reads no further than it must.
+    One pass over a stream, row by row. For a look at the first rows, `ahead=False` reads no further than it must. `unit`: the part of it to read, one of divided(). `num_threads`: on so many of its own; 0: on those that all share who do not say.
     """
 
-def iterate_batches(stream: Stream, epoch: int = 0) -> BatchIterator:
-    """One pass over a stream, batch by batch."""
+def divided(stream: Stream, bytes: int) -> list[dict[str, Any]] | None:
+    """
+    The units of a stream, in its order, each of about so many bytes of its files, that may be read apart from each other; None where it cannot be divided.
+    """
+
+def iterate_batches(stream: Stream, epoch: int = 0, unit: dict[str, Any] | None = None, num_threads: int = 0) -> BatchIterator:
+    """
+    One pass over a stream, batch by batch; `unit` and `num_threads` as iterate_rows() has them.
+    """
 
 class RecordFiles:
     """ArrayRecord files, one after the other."""

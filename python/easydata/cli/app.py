@@ -16,6 +16,7 @@ from easydata.cli.jobs import convert, pack, tokenize
 from easydata.cli.push import push as push_output
 from easydata.cli.report import InterruptedJobError, Report
 from easydata.cli.stats import stats
+from easydata.cli.status import status as tell_status
 from easydata.cli.verify import verify as verify_files
 from easydata.core.config import ConfigError, PipelineConfig
 from easydata.core.shown_text import shown
@@ -40,6 +41,9 @@ _BATCH_SIZE = Annotated[
     typer.Option(
         "--batch-size", min=1, help="Rows of a batch; unset: the config file's, else 1024."
     ),
+]
+_RAY = Annotated[
+    bool, typer.Option("--ray", help="Let tasks of Ray do it, as the config's `ray` says.")
 ]
 
 app = typer.Typer(
@@ -73,22 +77,22 @@ def _command(
     app.command(name, help=run.__doc__)(command)
 
 
-def _tokenize(values: dict[str, Any], report: Report) -> None:
+def _tokenize(values: dict[str, Any], report: Report, ray: bool) -> None:
     """Tokenize text and write the tokens."""
-    tokenize(values, report)
+    tokenize(flags.with_ray(values, ray), report)
 
 
-def _pack(values: dict[str, Any], report: Report) -> None:
+def _pack(values: dict[str, Any], report: Report, ray: bool) -> None:
     """Tokenize text (unless it is tokenized), pack it into rows of one length and write them."""
-    pack(values, report)
+    pack(flags.with_ray(values, ray), report)
 
 
-def _convert(values: dict[str, Any], report: Report) -> None:
+def _convert(values: dict[str, Any], report: Report, ray: bool) -> None:
     """Write data in another format, row by row as it is.
 
     ArrayRecord files have one column, or rows as JSON (--encode json).
     """
-    convert(values, report)
+    convert(flags.with_ray(values, ray), report)
 
 
 def _stats(
@@ -118,6 +122,7 @@ _command(
     "tokenize",
     flags.Choice(("DatasetConfig", "TokenizeStageConfig", "SaveStageConfig")),
     _tokenize,
+    {"ray": (_RAY, False)},
 )
 _command(
     "pack",
@@ -131,6 +136,7 @@ _command(
         )
     ),
     _pack,
+    {"ray": (_RAY, False)},
 )
 _command(
     "convert",
@@ -161,6 +167,8 @@ _command(
             "writer_options",
             "compression",
             "max_shard_size",
+            "units",
+            "processes",
             "overwrite",
             "push_to_hub",
             "hub_repo_id",
@@ -171,6 +179,7 @@ _command(
         in_all=("column_types",),
     ),
     _convert,
+    {"ray": (_RAY, False)},
 )
 _command(
     "stats",
@@ -246,6 +255,17 @@ def verify(
     """Read files whole and compare them with what is known of them; exit 1 if one is damaged."""
     intact = verify_files(data, tokenizer, vocab_size, Report(as_json=as_json))
     return DONE if intact else FAILED
+
+
+@app.command()
+def status(
+    folders: Annotated[
+        list[str], typer.Argument(metavar="OUT", help="Outputs, or folders of several.")
+    ],
+    as_json: _JSON = False,
+) -> None:
+    """Tell how far a job is that runs or was stopped, of its output alone; also on a store."""
+    tell_status(folders, Report(as_json=as_json))
 
 
 @app.command()
@@ -367,10 +387,21 @@ def cache_explain(
 
 @_cache.command("fill")
 def cache_fill(
-    file: _CFG = None, config: _CONFIG = None, packed: _PACKED = None, as_json: _JSON = False
+    file: _CFG = None,
+    config: _CONFIG = None,
+    packed: _PACKED = None,
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", min=1, help="Processes that make it; unset: this one."),
+    ] = None,
+    ray: Annotated[
+        bool, typer.Option("--ray", help="Let Ray make it, as the config's `ray` says.")
+    ] = False,
+    as_json: _JSON = False,
 ) -> None:
     """Make what is missing now, so that no job has to."""
-    token_cache.fill(token_cache.config_file(file, config), packed, Report(as_json=as_json))
+    found = token_cache.config_file(file, config)
+    token_cache.fill(found, packed, Report(as_json=as_json), processes, ray)
 
 
 @_cache.command("verify")

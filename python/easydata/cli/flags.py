@@ -185,6 +185,13 @@ def _pairs(name: str, given: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
+def with_ray(values: dict[str, Any], ray: bool) -> dict[str, Any]:
+    """The options, with Ray switched on where a flag says so."""
+    if ray:
+        values["ray"] = {**values.get("ray", {}), "enabled": True}
+    return values
+
+
 def make_config(values: Mapping[str, Any]) -> PipelineConfig:
     """The config, when all of it is sound.
 

@@ -17,6 +17,10 @@ from easydata.core.sizes import parse_size
 from easydata.execution.cache_stage import keeping_of
 from easydata.execution.chain import Pipeline
 from easydata.execution.progress import Progress
+from easydata.execution.units.coordinate import executor_of, threads_of
+from easydata.execution.units.executor import UnitExecutor
+from easydata.execution.units.fill import fill_by_units
+from easydata.execution.units.processes import LocalProcesses
 from easydata.sources.seen_files import named_files, seen_files
 from easydata.sources.sharded_source import CachedShardedSource, ShardedDataSource
 from easydata.sources.token_stores import DEFAULT_FOLDER, Keeping
@@ -25,6 +29,8 @@ from easydata.sources.token_stores import DEFAULT_FOLDER, Keeping
 _NO_LIMIT = 2**62
 _MOST_FILES_TOLD = 10
 _EVICTED = "evicted or never filled"
+# What a file holds is seen when it is read, and not noted with its size and time.
+_EVICTED_OR_CHANGED = f"{_EVICTED}, or changed at equal size and time"
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
 
@@ -98,8 +104,23 @@ def explain(config: PipelineConfig, packed: bool | None, report: Report) -> None
     report.result({"datasets": result})
 
 
-def fill(config: PipelineConfig, packed: bool | None, report: Report) -> None:
-    """Makes what is missing, of all datasets."""
+def fill(
+    config: PipelineConfig,
+    packed: bool | None,
+    report: Report,
+    processes: int | None = None,
+    ray: bool = False,
+) -> None:
+    """Makes what is missing, of all datasets: in this process, several, or those of Ray."""
+    executor: UnitExecutor | None = None
+    if ray or config.ray.enabled:
+        if processes is not None:
+            raise UsageError("--processes is for this machine; leave it out where Ray does it")
+        config = dataclasses.replace(config, ray=dataclasses.replace(config.ray, enabled=True))
+        executor = executor_of(config)
+    elif processes is not None:
+        executor = LocalProcesses(processes)
+    threads = threads_of(config, processes)
     sources = _tokens_of(config)
     if not any(isinstance(source, CachedShardedSource) for source in sources.values()):
         raise UsageError(_NOTHING_IS_KEPT)
@@ -112,7 +133,18 @@ def fill(config: PipelineConfig, packed: bool | None, report: Report) -> None:
             result[name] = before
             continue
         if before["kept_blocks"] < before["blocks"]:
-            _read_all(source, config, name, is_packed, report)
+            if executor is None:
+                _read_all(source, config, name, is_packed, report)
+            else:
+                with _progress(source, config, name, report) as progress:
+                    fill_by_units(
+                        config,
+                        name,
+                        executor,
+                        packed=is_packed,
+                        threads=threads,
+                        progress=progress.update,
+                    )
         after = _explained(source, config, name, is_packed)
         made = after["kept_blocks"] - before["kept_blocks"]
         result[name] = {**after, "made_blocks": made}
@@ -131,7 +163,7 @@ def verify_stores(folders: Mapping[str, Keeping], report: Report) -> bool:
         for problem in problems:
             report.line(f"{problem['file']}: {problem['what']}")
         count = len(problems)
-        report.line(f"{folder}: " + (f"{count} files damaged" if count else "all intact"))
+        report.line(f"{folder}: " + (f"{count} files cannot be used" if count else "all intact"))
         result[folder] = problems
     is_intact = not any(result.values())
     report.result({"ok": is_intact, "folders": result})
@@ -228,12 +260,12 @@ def _missing_files(
     def why(name: str) -> str:
         if name not in seen or name not in files:
             return "is new" if seen and name in files else _EVICTED
-        return _EVICTED if files[name] in seen[name] else "was replaced"
+        return _EVICTED_OR_CHANGED if files[name] in seen[name] else "was replaced"
 
     said = []
     for file in look["files"]:
         reason = why(file["name"])
-        said.append(f"{file['name']}{':' if reason == _EVICTED else ''} {reason}")
+        said.append(f"{file['name']}{':' if reason.startswith(_EVICTED) else ''} {reason}")
     if len(said) > _MOST_FILES_TOLD:
         said[_MOST_FILES_TOLD:] = [f"and {len(said) - _MOST_FILES_TOLD:,} files more"]
     return said or [_EVICTED]
@@ -262,16 +294,10 @@ def _read_all(
     source: CachedShardedSource, config: PipelineConfig, name: str, is_packed: bool, report: Report
 ) -> None:
     """Reads a dataset through its cache."""
-    shown = config.observability
-    if report.as_json:
-        shown = dataclasses.replace(shown, progress_enabled=False)
-    infos = [source.get_shard_info(shard) for shard in source.shard_names]
-    counts = [info.num_rows if info is not None else None for info in infos]
-    total = None if None in counts else sum(count or 0 for count in counts)
     done = {"rows": 0, "tokens": 0, "bytes": 0, "shards": 0}
     stream = source._plan.stream(whole_documents=is_packed)
     batch: Any
-    with Progress.of(shown, name, total, on_terminal="rich", elsewhere="lines") as progress:
+    with _progress(source, config, name, report) as progress:
         for batch in _native.iterate_batches(stream):
             done["rows"] += batch.num_rows
             if "input_ids" in batch.schema.names:
@@ -280,6 +306,19 @@ def _read_all(
             progress.update(done)
     if source._store is not None:
         source._store.native.flush()
+
+
+def _progress(
+    source: CachedShardedSource, config: PipelineConfig, name: str, report: Report
+) -> Progress:
+    """What shows how far a dataset is."""
+    shown = config.observability
+    if report.as_json:
+        shown = dataclasses.replace(shown, progress_enabled=False)
+    infos = [source.get_shard_info(shard) for shard in source.shard_names]
+    counts = [info.num_rows if info is not None else None for info in infos]
+    total = None if None in counts else sum(count or 0 for count in counts)
+    return Progress.of(shown, name, total, on_terminal="rich", elsewhere="lines")
 
 
 def _summary(found: Mapping[str, Any]) -> str:

@@ -159,6 +159,7 @@ class RayConfig:
     resources_per_worker: dict[str, Any] | None = None
     use_gpu: bool = False
     object_store_memory: int | None = None
+    address: str | None = None
 
 @dataclass
 class SaveStageConfig:
@@ -175,6 +176,7 @@ class SaveStageConfig:
     hub_token: str | None = None
     columns: list[str] | None = None
     units: str | int | None = None
+    processes: int | None = None
     storage_options: dict[str, Any] | None = None
     max_shard_rows: int | None = None
     column_types: dict[str, str] | None = None

@@ -1,53 +1,100 @@
-"""Work on many machines with Ray; it comes with a later issue."""
+"""Tokenizing and processing with Ray, as easydel.data has it."""
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from __future__ import annotations
 
-__all__ = [
-    "RayPreprocessor",
-    "RayTokenizeWorker",
-    "TokenizeBatch",
-    "TokenizedBatch",
-    "parallel_process_shards",
-    "tokenize_with_ray",
-]
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any
 
-
-def _refuse(name: str) -> NoReturn:
-    raise NotImplementedError(
-        f"{name} is not there yet: work on many machines with Ray comes with a later release; "
-        "one machine uses all its cores by itself"
-    )
+from easydata.core.config import RayConfig, TokenizerConfig
+from easydata.distributed.ordered_rows import ShardWorkers
+from easydata.distributed.ray_cluster import Cluster, WorkerNeeds, ray_library
+from easydata.distributed.sent_objects import sent
+from easydata.distributed.shard_jobs import ProcessJob, Row, ShardJob, TokenizeJob
+from easydata.execution.writers import as_source
+from easydata.transforms.tokenize_row import TokenizerManager
 
 
 class RayPreprocessor:
-    """Tokenizes a source with many Ray workers."""
+    """Tokenizes sources with workers of Ray.
 
-    def __init__(self, config: Any, tokenizer_config: Any = None) -> None:
-        _refuse("RayPreprocessor")
+    It connects to the cluster that the config names when it is first used, and leaves it with
+    shutdown(), at the end of a `with` or when it is dropped. The config's `enabled` is not looked
+    at: whoever makes a preprocessor means it.
 
+    Args:
+        config: The cluster, the workers, and what these take.
+        tokenizer_config: How to tokenize.
 
-class RayTokenizeWorker:
-    """One Ray worker that tokenizes."""
+    Raises:
+        ImportError: Ray is not installed.
+    """
 
-    def __init__(
-        self, tokenizer_name: str, max_length: int = 2048, trust_remote_code: bool = True
+    def __init__(self, config: RayConfig, tokenizer_config: TokenizerConfig | None = None) -> None:
+        ray_library()
+        self._config, self._tokenizer_config = config, tokenizer_config
+        self._cluster: Cluster | None = None
+        self._workers: ShardWorkers | None = None
+
+    def tokenize_source(self, source: Any, content_field: str = "text") -> Iterator[Row]:
+        """The tokens of a source's rows, with all their fields but the text, in its order.
+
+        Files are read by the workers, which are told their names; the tokenizer goes with the job,
+        and so do rows of sources in memory. Some parts of the source are in hand at a time, however
+        large it is. What a worker was at that dies another one goes on with.
+
+        Args:
+            source: A source, a `datasets` object or a list of dicts.
+            content_field: The text's field. Messages are rendered as TokenizedShardedSource does.
+
+        Raises:
+            ValueError: There is no `tokenizer_config`; a row cannot be tokenized: the message names
+                it.
+            TypeError: The source cannot be sent to others: it calls a lambda, or a function of the
+                script that runs.
+        """
+        if self._tokenizer_config is None:
+            raise ValueError(
+                "tokenizer_config: there is none; RayPreprocessor(config, "
+                "tokenizer_config=TokenizerConfig(...)) tokenizes"
+            )
+        tokenizer = TokenizerManager().get_tokenizer(self._tokenizer_config)
+        threads = WorkerNeeds.of(self._config).threads
+        return self._rows(
+            TokenizeJob(
+                as_source(source), tokenizer, self._tokenizer_config, content_field, threads
+            )
+        )
+
+    def _rows(self, job: ShardJob) -> Iterator[Row]:
+        # What cannot be sent is refused before anything is started.
+        return self._run(job, sent(job.apart(), "the source"))
+
+    def _run(self, job: ShardJob, data: bytes) -> Iterator[Row]:
+        if self._workers is None:
+            self._cluster = Cluster(self._config)
+            self._workers = ShardWorkers(self._cluster, self._config.num_workers)
+        yield from self._workers.rows(data, job.parts())
+
+    def shutdown(self) -> None:
+        """Ends the workers, and the connection to Ray where it was made here."""
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.end()
+        cluster, self._cluster = self._cluster, None
+        if cluster is not None:
+            cluster.leave()
+
+    def __enter__(self) -> RayPreprocessor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
-        _refuse("RayTokenizeWorker")
-
-
-class TokenizeBatch:
-    """Texts on their way to a Ray worker."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _refuse("TokenizeBatch")
-
-
-class TokenizedBatch:
-    """Ids on their way back from a Ray worker."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _refuse("TokenizedBatch")
+        self.shutdown()
 
 
 def tokenize_with_ray(
@@ -56,13 +103,47 @@ def tokenize_with_ray(
     num_workers: int = 4,
     max_length: int = 2048,
     content_field: str = "text",
-) -> Any:
-    """Tokenizes a source with Ray."""
-    _refuse("tokenize_with_ray")
+) -> Iterator[Row]:
+    """The tokens of a source's rows, made by workers of Ray, with all their fields but the text.
+
+    The rows come in the order of the source, as they are made; see
+    RayPreprocessor.tokenize_source(). Ray is left when all are taken, or the iterator is closed.
+
+    Args:
+        source: A source, a `datasets` object or a list of dicts.
+        tokenizer: What tokenizes: a name, a folder, a live tokenizer.
+        num_workers: Workers at once, at most.
+        max_length: Tokens of a row, at most.
+        content_field: The text's field.
+    """
+    config = TokenizerConfig(tokenizer, max_length=max_length)
+    preprocessor = RayPreprocessor(RayConfig(num_workers=num_workers), config)
+    return _until_done(preprocessor, preprocessor.tokenize_source(source, content_field))
 
 
 def parallel_process_shards(
-    source: Any, process_fn: Callable[[list[Any]], list[Any]], num_workers: int = 4
-) -> Any:
-    """Processes the shards of a source in parallel with Ray."""
-    _refuse("parallel_process_shards")
+    source: Any, process_fn: Callable[[list[Row]], list[Row]], num_workers: int = 4
+) -> Iterator[Row]:
+    """The rows that a function makes of each shard of a source, on workers of Ray.
+
+    They come in the order of the shards, as they are made. Each call has a shard as a whole in
+    memory; sources of files have one for each file.
+
+    Args:
+        source: A source, a `datasets` object or a list of dicts, which is one shard.
+        process_fn: Called with the rows of a shard, gives a list of rows. Ray's own pickle takes it
+            to the workers, so that it may be a lambda.
+        num_workers: Workers at once, at most.
+
+    Raises:
+        TypeError: The source cannot be sent to others, or the function gives something else.
+    """
+    preprocessor = RayPreprocessor(RayConfig(num_workers=num_workers))
+    pickled = ray_library().cloudpickle
+    job = ProcessJob(as_source(source), pickled.dumps(process_fn), pickled.loads)
+    return _until_done(preprocessor, preprocessor._rows(job))
+
+
+def _until_done(preprocessor: RayPreprocessor, rows: Iterator[Row]) -> Iterator[Row]:
+    with preprocessor:
+        yield from rows

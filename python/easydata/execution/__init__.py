@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from easydata.execution.one_call import pretokenize, tokenize_and_save
     from easydata.execution.prefetch import PrefetchIterator
     from easydata.execution.push.hub_push import push_to_hub
+    from easydata.execution.save_stage import SaveStage
     from easydata.execution.sharding import ShardingSpec, preshard_batch
-    from easydata.execution.stages import LoadStage, MixStage, PackStage, SaveStage, TokenizeStage
+    from easydata.execution.stages import LoadStage, MixStage, PackStage, TokenizeStage
     from easydata.execution.states import merge_states
     from easydata.execution.writers import (
         ArrayRecordWriter,
@@ -61,7 +62,7 @@ else:
             "ParquetWriter": "easydata.execution.writers",
             "Pipeline": "easydata.execution.chain",
             "PrefetchIterator": "easydata.execution.prefetch",
-            "SaveStage": "easydata.execution.stages",
+            "SaveStage": "easydata.execution.save_stage",
             "ShardingSpec": "easydata.execution.sharding",
             "TokenizeStage": "easydata.execution.stages",
             "TreeCacheManager": "easydata.cache.manager",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from easydata.core.config import (
     CacheStageConfig,
+    ConfigError,
     DatasetConfig,
     LoadStageConfig,
     MixStageConfig,
@@ -23,15 +24,17 @@ from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import freeze_listings
 from easydata.execution.idle_options import judge_options
 from easydata.execution.loaders_in_turn import LoadersInTurn
+from easydata.execution.save_stage import SaveStage
 from easydata.execution.stage import PipelineStage
 from easydata.execution.stages import (
     LoadStage,
     MixStage,
     PackStage,
-    SaveStage,
     SourceStage,
     TokenizeStage,
 )
+from easydata.execution.units.coordinate import is_shared_out
+from easydata.execution.units.fill import fill_before_loading
 from easydata.sources.unread_fields import unread_of
 
 __all__ = ["Pipeline", "create_pipeline"]
@@ -116,6 +119,8 @@ class Pipeline(Generic[_Built_co]):
             raise RuntimeError("source() was called before; a pipeline has one source stage")
         logging.getLogger("easydata").setLevel(self._context.config.observability.log_level)
         self._check(self._context.config)
+        if self._context.listing is None and is_shared_out(self._context.config):
+            self.freeze()  # other processes read the files that this one found
         self._data = SourceStage().process({}, self._context)
         self._context.stages.append("source")
         return cast("Pipeline[Any]", self)
@@ -142,6 +147,7 @@ class Pipeline(Generic[_Built_co]):
             raise RuntimeError("freeze() comes before source(), which lists the files otherwise")
         self._check(self._context.config)
         self._context.listings, text = freeze_listings(self._context.config, listing)
+        self._context.listing = text
         return text
 
     def tokenize(
@@ -214,6 +220,8 @@ class Pipeline(Generic[_Built_co]):
         """
         self._ready("load")
         options = self._options("load", config)
+        if self._context.config.ray.enabled:
+            fill_before_loading(self._context)
         stage = LoadStage(options, sharding_map=sharding_map, mesh=mesh, batch_axes=batch_axes)
         return self._run(stage)
 
@@ -230,6 +238,7 @@ class Pipeline(Generic[_Built_co]):
         validate = getattr(stage, "validate_config", None)
         if validate is not None and not validate(options):
             raise ValueError(f"stage {name!r} refuses its options: {options!r}")
+        self._context.applied.add(name)
         return self._run(stage)
 
     def build(self) -> _Built_co:
@@ -252,6 +261,14 @@ class Pipeline(Generic[_Built_co]):
             return cast("_Built_co", LoadersInTurn(data))
         if self._context.stages[-1] == "save":
             return cast("_Built_co", dict(self._context.written))
+        if self._context.config.ray.enabled:
+            raise ConfigError(
+                "ray",
+                [
+                    "ray.enabled: rows that are iterated over are read by this process; save() "
+                    "them, or load() them from a cache, which Ray fills first"
+                ],
+            )
         judge_options(self._context, {name: source._stream() for name, source in data.items()})
         self._context.unread.update(unread_of(data))
         return cast("_Built_co", _rows(data))

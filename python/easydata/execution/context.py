@@ -32,8 +32,10 @@ class PipelineContext:
             the config's observability says.
         mixtures: The mixtures that mix() has made, by name.
         listings: The files of each dataset, where freeze() listed them.
+        listing: The text of that, for other processes.
         tokenized: The tokenizer of each dataset that was tokenized, by whatever stage did it.
         stages: The names of the stages so far.
+        applied: Those of them that apply() added.
         idle_options: Options of the config that are set and do nothing, each with the reason.
         unread: Fields of rows that no token is made of, by dataset.
         by_content: Datasets whose files are known by a hash of all of them, as the cache's options
@@ -50,9 +52,11 @@ class PipelineContext:
         default=None, repr=False, compare=False
     )
     listings: dict[str, KnownFiles] = field(default_factory=dict, repr=False, compare=False)
+    listing: str | None = field(default=None, repr=False, compare=False)
     mixtures: dict[str, Mixture] = field(default_factory=dict, repr=False, compare=False)
     tokenized: dict[str, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
     stages: list[str] = field(default_factory=list)
+    applied: set[str] = field(default_factory=set, repr=False, compare=False)
     idle_options: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     unread: dict[str, list[str]] = field(default_factory=dict, repr=False, compare=False)
     by_content: set[str] = field(default_factory=set, repr=False, compare=False)

@@ -194,13 +194,18 @@ class DatasetWriter(
         """
         return self._job(source).run_alone()
 
-    def _job(self, source: Any, config: Any = None) -> WriteJob:
-        """What write() runs; `config` is what the metadata gives as the configuration."""
+    def _job(self, source: Any, config: Any = None, *, template_date: str = "") -> WriteJob:
+        """What write() runs; `config` is what the metadata gives as the configuration.
+
+        `template_date` is that of a job which another process coordinates.
+        """
         source = as_source(source)
         if not self._step_rows:
             say_if_examples(source)
         date = source._template_date()
-        if date is not None and not self._given["overwrite"]:
+        if template_date:
+            date, source = template_date, source._with_template_date(template_date)
+        elif date is not None and not self._given["overwrite"]:
             # A job that was begun on another day goes on with that, and keeps what it finished.
             begun = _native.kept_template_date(self._output_path, self._storage_options)
             if begun not in ("", date):
@@ -241,6 +246,7 @@ class DatasetWriter(
         named = self._given["shard_prefix"]
         prefix = f"{named}_" if named else DEFAULT_PREFIX
         made.push = self._push
+        made.template_date = template_date
         made.plan = Plan(self.format, prefix)
         # In memory, other rows look like the same job.
         made.keeps_finished = resumable and not in_memory and not self._given["overwrite"]
@@ -266,6 +272,7 @@ class WriteJob:
         self.push: HubPush | None = None
         self.plan = Plan("")
         self.keeps_finished = False
+        self.template_date = ""
 
     @property
     def is_finished(self) -> bool:
@@ -285,7 +292,10 @@ class WriteJob:
             keep_finished: Take a finished output of this very job as it is.
             notice: Called with what is kept of an earlier run; None: it is logged.
         """
-        written = self._native.run(keep_finished, self.progress, notice or self.log)
+        return self.stats_of(self._native.run(keep_finished, self.progress, notice or self.log))
+
+    def stats_of(self, written: Mapping[str, Any]) -> WriteStats:
+        """What was written, as the engine says it."""
         shards = written["shards"]
         if written["nulls"]:
             _log.warning("%s: %s", self.path, nulls_text(written["nulls"]))

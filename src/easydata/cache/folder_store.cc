@@ -292,6 +292,7 @@ std::optional<KeptBlock> FolderStore::Read(const StoreIndex::Place& place, const
   const Status& why = kept.status();
   index_.Remove(place.file->name());
   if (arrow::internal::ErrnoFromStatus(why) == ENOENT) return std::nullopt;  // somebody removed it
+  if (why.IsNotImplemented()) return std::nullopt;  // of a later release, which reads it
   ++damaged_blocks_;
   if (why.IsInvalid()) {
     folder_->SetAside(place.file->name());

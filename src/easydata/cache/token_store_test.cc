@@ -5,10 +5,13 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <thread>
 
 #include "easydata/base/fault_point.h"
+#include "easydata/base/hash.h"
 #include "easydata/cache/store_for_tests.h"
 #include "easydata/exec/notice.h"
 
@@ -332,6 +335,34 @@ TEST_F(TokenStoreTest, AFolderOfALaterVersionIsLeftAlone) {
   const Status status = TokenStore::Open(Folder().string(), {}).status();
   EXPECT_TRUE(status.IsInvalid());
   EXPECT_THAT(status.message(), HasSubstr("later EasyData"));
+}
+
+TEST_F(TokenStoreTest, AFileOfALaterVersionIsLeftAlone) {
+  Fill(3);
+  const fs::path later = TokenFiles().at(0);
+  std::string content = Content(later);
+  const auto put = [&content](size_t at, auto value) {
+    std::memcpy(content.data() + at, &value, sizeof value);
+  };
+  const size_t trailer = content.size() - 64;
+  put(8, uint32_t{2});
+  put(56, Hash64(std::string_view(content).substr(0, 56)));
+  put(trailer + 44, uint32_t{2});
+  put(trailer + 48, Hash64(std::string_view(content).substr(trailer, 48)));
+  Overwrite(later, content);
+  for (const bool has_index : {true, false}) {
+    if (!has_index) fs::remove(Folder() / ".easydata" / "index");
+    auto store = Open();
+    if (has_index) Make(store.get(), 1);
+    ASSERT_TRUE(store->Flush().ok());
+    EXPECT_EQ(store->stats().damaged_blocks, 0);
+    ExpectKept(store.get(), 1);
+    EXPECT_EQ(Content(later), content);
+  }
+  const auto problems = VerifyStore(Folder().string(), nullptr, [] { return false; }).ValueOrDie();
+  ASSERT_THAT(problems, SizeIs(1));
+  EXPECT_EQ(problems[0].file, later.filename());
+  EXPECT_THAT(problems[0].what, HasSubstr("version 2"));
 }
 
 TEST_F(TokenStoreTest, WhatIsNoFolderIsAnError) {

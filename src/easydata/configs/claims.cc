@@ -66,7 +66,7 @@ constexpr Operator kOperators[] = {
     {"writer.own", "save", "a dataset is saved by itself, before mix()"},
     {"pipeline", "source", "a pipeline runs", kRunner},
     {"cache", "cache", "rows are kept", kRunner},
-    {"ray", "", "Ray runs the job, which comes with a later version"},
+    {"ray", "", "Ray runs the job", kRunner},
 };
 
 const Operator& OperatorOf(std::string_view node) {

@@ -60,6 +60,38 @@ std::optional<int64_t> SetMaxLength(const PipelineConfig& config, const DatasetC
   return truncation ? length : std::nullopt;
 }
 
+/// Adds a problem for what has no meaning beside units, and for workers of two kinds.
+void CheckUnits(const PipelineConfig& config, const std::string& path, config::Problems* problems) {
+  const auto refuse = [&](const std::string& name, const std::string& text) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, name), text});
+  };
+  const SaveStageConfig& save = config.save;
+  if (config.ray.enabled && save.processes) {
+    refuse("save.processes",
+           "is for the cores of this machine, and ray.enabled is set: the workers are Ray's; give "
+           "one of the two");
+  }
+  const char* by = save.units           ? "save.units"
+                   : save.processes     ? "save.processes"
+                   : config.ray.enabled ? "ray.enabled"
+                                        : nullptr;
+  if (by == nullptr) return;
+  const auto check = [&](const std::string& option, bool is_given) {
+    if (!is_given) return;
+    refuse(option, std::string("has no meaning beside ") + by +
+                       ": each unit of the input is one shard, of the size that save.units says; "
+                       "give one of the two");
+  };
+  check("save.num_shards", save.options.num_shards.has_value());
+  check("save.max_shard_rows", save.options.max_shard_rows.has_value());
+  check("save.shard_column", !save.options.shard_column.empty());
+  for (size_t i = 0; i < config.datasets.size(); ++i) {
+    const std::string dataset = "datasets[" + std::to_string(i) + "].";
+    check(dataset + "num_shards", config.datasets[i].num_shards.has_value());
+    check(dataset + "shard_column", config.datasets[i].shard_column.has_value());
+  }
+}
+
 /// Advises where documents are cut that the packer would have split.
 void AdviseOnLengths(const PipelineConfig& config, const std::vector<std::string>& names,
                      const std::string& path, config::Problems* problems) {
@@ -157,6 +189,7 @@ void PipelineConfig::Check(const std::string& path, config::Problems* problems) 
       break;
     }
   }
+  CheckUnits(*this, path, problems);
   AdviseOnLengths(*this, names, path, problems);
   if (mix.weights) CheckNames(*mix.weights, names, config::JoinPath(path, "mix.weights"), problems);
   if (mix.weight_schedule) {

@@ -314,6 +314,12 @@ config::FieldList SaveStageConfig::Fields() {
                          "docs/guide/many_machines.md."}
                .AtLeast(1)
                .Differs("the same size, as people write it"),
+           config::Field{"processes", &C::processes,
+                         "Processes of this machine that write units of the output, each with its "
+                         "share of the threads; unset: this process writes it "
+                         "(docs/guide/many_machines.md)."}
+               .AtLeast(1)
+               .AtMost(1024),
            config::Field{"push_to_hub", &C::push_to_hub,
                          "Push the output to a dataset repository of the Hub, too "
                          "(docs/guide/hub.md)."},
@@ -345,17 +351,32 @@ config::FieldList SaveStageConfig::Fields() {
 config::FieldList RayConfig::Fields() {
   using C = RayConfig;
   return {
-      config::Field{"enabled", &C::enabled, "Use Ray."}.OnlyDefault(
-          "Ray comes with a later version; one machine needs none"),
-      config::Field{"num_workers", &C::num_workers, "Ray workers."}
+      config::Field{"enabled", &C::enabled,
+                    "Write outputs, and fill the cache before loading, by tasks of Ray "
+                    "(docs/guide/many_machines.md)."},
+      config::Field{"num_workers", &C::num_workers,
+                    "Workers of Ray at once, at most; fewer where the cluster has no room."}
           .SupersededBy("enabled", {false})
           .AtLeast(1),
-      config::Field{"resources_per_worker", &C::resources_per_worker, "Ray resources of a worker."}
+      config::Field{"resources_per_worker", &C::resources_per_worker,
+                    "What of the cluster a worker takes, such as {\"CPU\": 2}: it has a thread for "
+                    "each whole CPU. GPU needs use_gpu; other names are resources that the "
+                    "cluster's nodes were started with. Unset: {\"CPU\": 1}."}
           .SupersededBy("enabled", {false}),
-      config::Field{"use_gpu", &C::use_gpu, "Give workers a GPU."}.SupersededBy("enabled", {false}),
-      config::Field{"object_store_memory", &C::object_store_memory, "Bytes of Ray's object store."}
+      config::Field{"use_gpu", &C::use_gpu,
+                    "Give workers GPUs: as many as resources_per_worker says, else one."}
+          .SupersededBy("enabled", {false}),
+      config::Field{"object_store_memory", &C::object_store_memory,
+                    "Bytes of Ray's object store, where a cluster is started here; one that runs "
+                    "already has its own, and the option is refused."}
           .SupersededBy("enabled", {false})
           .AtLeast(1),
+      config::Field{"address", &C::address,
+                    "The cluster to work on (\"host:6379\", \"auto\", \"local\": one that is "
+                    "started here and ends with the job); unset: the one that this process is "
+                    "connected to, that RAY_ADDRESS names or that runs on this machine, else one "
+                    "that is started here."}
+          .SupersededBy("enabled", {false}),
   };
 }
 
@@ -444,6 +465,26 @@ void CheckCodec(const std::string& format, const std::string& compression, const
   problems->push_back(
       {config::Problem::Kind::kValue, path,
        "must be one of " + names + " for " + format + " files, not \"" + compression + "\""});
+}
+
+void RayConfig::Check(const std::string& path, config::Problems* problems) const {
+  const auto add = [&](const std::string& option, std::string said) {
+    problems->push_back(
+        {config::Problem::Kind::kValue, config::JoinPath(path, option), std::move(said)});
+  };
+  if (address && address->empty()) add("address", "must name a cluster, not \"\"");
+  if (!resources_per_worker) return;
+  for (const auto& [name, value] : resources_per_worker->values) {
+    const std::string option = "resources_per_worker." + name;
+    const double amount = value.value.is_number() ? value.value.get<double>() : -1;
+    if (amount < 0 || (amount > 1 && amount != std::floor(amount))) {
+      add(option, "must be a whole number or a fraction of 1, not " + config::Shown(value.value));
+    } else if (name == "CPU" && amount == 0) {
+      add(option, "must be above 0: a worker needs a CPU");
+    } else if (name == "GPU" && amount > 0 && !use_gpu) {
+      add(option, "needs use_gpu = true, which says that workers are to have GPUs");
+    }
+  }
 }
 
 void SaveStageConfig::Check(const std::string& path, config::Problems* problems) const {

@@ -166,6 +166,7 @@ struct SaveStageConfig {
   std::string output_dir = "./output";
   std::variant<std::string, int64_t> max_shard_size = "500MB";
   std::optional<std::variant<std::string, int64_t>> units;
+  std::optional<int64_t> processes;
   bool push_to_hub = false;
   std::optional<std::string> hub_repo_id;
   bool hub_private = false;
@@ -189,8 +190,11 @@ struct RayConfig {
   std::optional<config::Named<config::AnyValue>> resources_per_worker;
   bool use_gpu = false;
   std::optional<int64_t> object_store_memory;
+  std::optional<std::string> address;
 
   static config::FieldList Fields();
+
+  void Check(const std::string& path, config::Problems* problems) const;
 };
 
 struct ObservabilityConfig {

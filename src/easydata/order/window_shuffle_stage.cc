@@ -99,6 +99,8 @@ class WindowShuffleStage : public Stage {
     if (options_.bucket_rows > 0) return std::string("its rows are put into buckets before");
     BlockKeeping measured = keeping;
     measured.with_row_bytes = true;
+    // It reads ahead of a limit.
+    if (keeping.counted != nullptr) keeping.counted->rows_left.reset();
     return reader_.upstream()->KeepBlocks(ops, measured);
   }
 

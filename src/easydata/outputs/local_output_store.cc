@@ -107,7 +107,10 @@ Status LocalOutputStore::Lock(const std::string& name) {
 Status LocalOutputStore::RemoveLock() { return files::RemoveFile(PathOf(lock_)); }
 
 void LocalOutputStore::Unlock() {
-  if (lock_fd_ >= 0) files::UnlockFile(std::exchange(lock_fd_, -1));
+  if (lock_fd_ < 0) return;
+  // Nobody has it any more, though this process may go on.
+  if (::ftruncate(lock_fd_, 0) != 0) errno = 0;
+  files::UnlockFile(std::exchange(lock_fd_, -1));
 }
 
 Status LocalOutputStore::Put(const std::string& name, const std::string& content) {

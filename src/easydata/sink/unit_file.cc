@@ -1,11 +1,11 @@
 #include "easydata/sink/unit_file.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+
+#include "easydata/outputs/lock_owner.h"
 
 namespace easydata::sink {
 namespace {
@@ -38,9 +38,8 @@ int64_t UnitOfFile(const std::string& name) {
 }
 
 nlohmann::json ThisProcess() {
-  std::array<char, 256> host{};
-  (void)::gethostname(host.data(), host.size() - 1);
-  return {{"host", host.data()}, {"pid", ::getpid()}};
+  const auto process = outputs::LockOwner::OfThisProcess();
+  return {{"host", process.host}, {"pid", process.pid}};
 }
 
 double SecondsNow() {

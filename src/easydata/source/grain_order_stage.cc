@@ -306,6 +306,7 @@ class GrainOrderStage : public FailingStage {
   /// Counts all blocks of the source, and those that are kept.
   Result<std::string> CountKept(const BlockKeeping& keeping) const {
     KeptPieces pieces(source_, keeping);
+    keeping.counted->rows_left.reset();  // which blocks they are of is known when they are read
     for (const size_t shard : options_.shards) {
       ARROW_ASSIGN_OR_RAISE(const Blocks blocks, source_->ListBlocks(shard));
       CountKeptBlocks(&pieces, shard, source_->shard_names()[shard], blocks, 0, blocks.count,

@@ -3,6 +3,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -169,15 +170,17 @@ BlockKey KeptPieces::KeyOf(const PieceId& piece) const {
 }
 
 std::optional<std::vector<std::pair<PieceId, PieceFacts>>> KeptPieces::OfBlock(
-    int64_t block) const {
+    int64_t block, int64_t most_rows) const {
   std::vector<std::pair<PieceId, PieceFacts>> pieces;
+  int64_t rows = 0;
   for (PieceId piece{block, 0};;) {
     const auto text = keeping_.store->Facts(KeyOf(piece));
     if (!text.has_value()) return std::nullopt;
     const auto facts = PieceFacts::FromText(*text);
     if (!facts.has_value()) return std::nullopt;
     if (!facts->is_gap) pieces.emplace_back(piece, *facts);
-    if (facts->next_piece == kNoMorePieces) return pieces;
+    rows += facts->read_rows;
+    if (facts->next_piece == kNoMorePieces || rows >= most_rows) return pieces;
     if (facts->next_piece <= piece.piece) return std::nullopt;
     piece.piece = facts->next_piece;
   }
@@ -198,10 +201,23 @@ void KeptPieces::NoteGap(const PieceId& piece, int64_t next_piece) const {
 
 void CountKeptBlocks(KeptPieces* pieces, size_t shard, const std::string& name,
                      const Blocks& blocks, int64_t begin, int64_t end, KeptRows* counted) {
+  if (counted->rows_left == 0) return;
   KeptRows::Missing of_shard{name, end - begin};
   if (pieces->Enter(shard)) {
     for (int64_t block = begin; block < end; ++block) {
-      if (pieces->OfBlock(block).has_value()) ++of_shard.kept_blocks;
+      const auto kept =
+          pieces->OfBlock(block, counted->rows_left.value_or(std::numeric_limits<int64_t>::max()));
+      if (kept.has_value()) ++of_shard.kept_blocks;
+      if (!counted->rows_left.has_value()) continue;
+      int64_t rows = 0;
+      if (kept.has_value()) {
+        for (const auto& [piece, facts] : *kept) rows += facts.read_rows;
+      } else if (!blocks.row_starts.empty()) {
+        rows = blocks.row_starts[block + 1] - blocks.row_starts[block];
+      }
+      *counted->rows_left = std::max<int64_t>(0, *counted->rows_left - rows);
+      if (counted->rows_left == 0) of_shard.blocks = block + 1 - begin;
+      if (counted->rows_left == 0) break;
     }
     counted->bytes += pieces->shard_bytes() * of_shard.blocks / blocks.count;
     counted->kept_bytes += pieces->shard_bytes() * of_shard.kept_blocks / blocks.count;

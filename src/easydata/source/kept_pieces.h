@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,8 +60,10 @@ class KeptPieces {
   /// The key of a piece of the shard.
   BlockKey KeyOf(const PieceId& piece) const;
 
-  /// All pieces of a block of the shard; nothing where one of them is not kept.
-  std::optional<std::vector<std::pair<PieceId, PieceFacts>>> OfBlock(int64_t block) const;
+  /// All pieces of a block of the shard, or its first ones up to `most_rows` rows; nothing where
+  /// one of them is not kept.
+  std::optional<std::vector<std::pair<PieceId, PieceFacts>>> OfBlock(
+      int64_t block, int64_t most_rows = std::numeric_limits<int64_t>::max()) const;
 
   /// Keeps that there is no such piece of the shard: its block goes on with `next_piece`, or ends.
   void NoteGap(const PieceId& piece, int64_t next_piece = kNoMorePieces) const;
@@ -71,7 +74,7 @@ class KeptPieces {
   ShardIdentity identity_;
 };
 
-/// Counts blocks `begin` .. `end` of a shard, and those that are kept.
+/// Counts blocks `begin` .. `end` of a shard, and those that are kept; not those behind a limit.
 void CountKeptBlocks(KeptPieces* pieces, size_t shard, const std::string& name,
                      const Blocks& blocks, int64_t begin, int64_t end, KeptRows* counted);
 

@@ -202,7 +202,7 @@ bool PieceFeed::QueueKept(int64_t block, std::optional<ShardPosition>* start) {
 Status PieceFeed::CountKept(KeptRows* counted) {
   for (;;) {
     ARROW_ASSIGN_OR_RAISE(auto part, order_->Next());
-    if (!part.has_value()) return Status::OK();
+    if (!part.has_value() || counted->rows_left == 0) return Status::OK();
     MakePart(*part);
     const std::string& name = source_->shard_names()[part->shard];
     if (EnterBlocks()) {

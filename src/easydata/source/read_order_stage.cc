@@ -65,7 +65,10 @@ class ReadOrderStage : public FailingStage {
     ARROW_RETURN_NOT_OK(maker_.Keep(ops, own));
     feed_.SetKept(std::make_unique<KeptPieces>(source_, own));
     limit_ = keeping.limit;
-    if (keeping.counted != nullptr) ARROW_RETURN_NOT_OK(feed_.CountKept(keeping.counted));
+    if (keeping.counted == nullptr) return std::string();
+    // Nobody knows how many rows of a block ops leave out before the limit.
+    if (limit_ == nullptr && !AllKeepRows(maker_.ops())) keeping.counted->rows_left.reset();
+    ARROW_RETURN_NOT_OK(feed_.CountKept(keeping.counted));
     return std::string();
   }
 

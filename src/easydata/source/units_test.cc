@@ -11,7 +11,7 @@
 namespace easydata::source {
 namespace {
 
-std::string Lines(int first, int count, size_t width) {
+std::string LinesOfWidth(int first, int count, size_t width) {
   std::string text;
   for (int i = first; i < first + count; ++i) {
     std::string line = "line " + std::to_string(i);
@@ -30,7 +30,7 @@ class Units : public ::testing::Test {
     std::vector<std::string> paths;
     for (const auto& [name, count] : std::vector<std::pair<std::string, int>>{
              {"a.txt", 1000}, {"b.txt", 2000}, {"c.txt", 6 * (1 << 16)}, {"d.txt", 500}}) {
-      paths.push_back(folder_.Write(name, Lines(num_lines_, count, 64)));
+      paths.push_back(folder_.Write(name, LinesOfWidth(num_lines_, count, 64)));
       num_lines_ += count;
     }
     source_ = MakeTextSource(Listed(paths), "text").ValueOrDie();

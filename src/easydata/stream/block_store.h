@@ -84,6 +84,9 @@ struct KeptRows {
     int64_t kept_blocks = 0;
   };
   std::vector<Missing> missing;
+  /// Where a limit stands: blocks are counted until those that are there hold so many rows, as far
+  /// as it is known how many rows blocks hold.
+  std::optional<int64_t> rows_left;
 };
 
 /// A limit of rows that stands before operators which may leave some out: the stage that reads

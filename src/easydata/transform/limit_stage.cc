@@ -35,12 +35,13 @@ class LimitStage : public Stage {
 
   Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
                                  const BlockKeeping& keeping) override {
-    if (AllKeepRows(ops)) return upstream_->KeepBlocks(ops, keeping);
-    if (keeping.limit != nullptr) return std::string("it has two limits");
-    BlockKeeping limited = keeping;
-    limited.limit = limit_;
-    ARROW_ASSIGN_OR_RAISE(std::string problem, upstream_->KeepBlocks(ops, limited));
-    is_upstreams_ = problem.empty();
+    if (keeping.counted == nullptr) return KeepBelow(ops, keeping);
+    std::optional<int64_t>& left = keeping.counted->rows_left;
+    const std::optional<int64_t> outer = left;
+    const int64_t own = std::min(outer.value_or(limit_->max_rows), limit_->max_rows);
+    left = own;
+    ARROW_ASSIGN_OR_RAISE(std::string problem, KeepBelow(ops, keeping));
+    left = outer.has_value() ? std::optional(*outer - own + left.value_or(0)) : std::nullopt;
     return problem;
   }
 
@@ -64,6 +65,17 @@ class LimitStage : public Stage {
   }
 
  private:
+  Result<std::string> KeepBelow(const std::vector<std::shared_ptr<const BatchOp>>& ops,
+                                const BlockKeeping& keeping) {
+    if (AllKeepRows(ops)) return upstream_->KeepBlocks(ops, keeping);
+    if (keeping.limit != nullptr) return std::string("it has two limits");
+    BlockKeeping limited = keeping;
+    limited.limit = limit_;
+    ARROW_ASSIGN_OR_RAISE(std::string problem, upstream_->KeepBlocks(ops, limited));
+    is_upstreams_ = problem.empty();
+    return problem;
+  }
+
   std::unique_ptr<Stage> upstream_;
   const std::shared_ptr<RowLimit> limit_;
   bool is_upstreams_ = false;  // it gives no more rows than there may be

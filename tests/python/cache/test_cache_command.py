@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from kept_data import Command, texts
 
@@ -44,6 +46,48 @@ def test_fill_makes_what_is_missing(command: Command, config: dict[str, Any]) ->
     texts(files="c")
     assert command.of("fill", config)["made_blocks"] == 1
     assert "0 blocks made; 3 of 3 blocks" in command.lines("fill", "config.yaml")
+
+
+def test_of_limited_datasets_the_blocks_that_are_read_count(
+    command: Command, config: dict[str, Any]
+) -> None:
+    """40 rows a file; 60 are of all of the first, and the begin of the second."""
+    texts(files="cde")
+    dataset = config["datasets"][0]
+    dataset["num_rows"] = 60
+    before = command.of("explain", config)
+    assert (before["blocks"], before["kept_blocks"]) == (5, 0), "nobody knows rows of text before"
+    filled = command.of("fill", config)
+    assert (filled["blocks"], filled["kept_blocks"], filled["made_blocks"]) == (2, 2, 2)
+    again = command.of("fill", config)
+    assert (again["blocks"], again["missing"], again["made_blocks"]) == (2, [], 0)
+    for rows, blocks in ((40, 1), (41, 2), (80, 2)):
+        dataset["num_rows"] = rows
+        found = command.of("explain", config)
+        assert (found["blocks"], found["kept_blocks"]) == (blocks, blocks), rows
+    dataset["num_rows"] = 81
+    found = command.of("explain", config)
+    assert 3 <= found["blocks"] == found["kept_blocks"] + len(found["missing"])  # some read ahead
+
+
+def test_rows_of_tables_are_known_before_they_are_read(
+    command: Command, config: dict[str, Any]
+) -> None:
+    ids = pa.table({"id": range(50), "text": [f"tells of {i} ducks" for i in range(50)]})
+    Path("tables").mkdir()
+    for name in "abc":
+        pq.write_table(ids, f"tables/{name}.parquet", row_group_size=10)
+    dataset = config["datasets"][0]
+    dataset |= {"data_files": "tables/*.parquet", "num_rows": 65, "format_fields": {"id": "n"}}
+    before = command.of("explain", config)
+    assert (before["blocks"], before["kept_blocks"]) == (7, 0)
+    filled = command.of("fill", config)
+    assert (filled["blocks"], filled["kept_blocks"]) == (7, 7)
+    dataset["num_rows"] = 75
+    found = command.of("explain", config)
+    assert (found["blocks"], found["kept_blocks"]) == (8, found["kept_blocks"])
+    dataset["num_rows"] = 1000
+    assert command.of("explain", config)["blocks"] == 15
 
 
 def test_whole_documents_are_others(command: Command, config: dict[str, Any]) -> None:

@@ -215,7 +215,6 @@ def test_a_sound_config_has_no_problems() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"ray": RayConfig(enabled=True)}, "ray.enabled"),
         ({"save": SaveStageConfig(output_dir="abfs://bucket/x")}, "save.output_dir"),
         ({"save": SaveStageConfig(output_dir="https://host/x")}, "save.output_dir"),
         ({"datasets": [DatasetConfig("a", save_path="abfs://b/x")]}, "datasets[0].save_path"),

@@ -428,8 +428,8 @@ def test_d26_num_shards_overwrite_and_compression_act(folder: Path) -> None:
 def test_d27_options_act_or_are_refused(folder: Path) -> None:
     numbers("a.jsonl", 10)
     assert [row["n"] for row in create_source(DatasetConfig("a.jsonl", num_rows=3))] == [0, 1, 2]
-    with pytest.raises(NotImplementedError, match="not supported yet"):
-        create_pipeline([{"data_files": "a.jsonl"}], ray=RayConfig(enabled=True)).source()
+    with pytest.raises(ValueError, match=r"ray\.enabled: rows that are iterated over are read by"):
+        create_pipeline([{"data_files": "a.jsonl"}], ray=RayConfig(enabled=True)).source().build()
     load = LoadStageConfig(prefetch_to_device=True)
     with pytest.raises(ValueError, match="which devices batches go to is not said"):
         create_pipeline([{"data_files": "a.jsonl"}], load=load).source().load()

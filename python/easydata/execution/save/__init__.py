@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from easydata.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from easydata.execution.stages import SaveStage
+    from easydata.execution.save_stage import SaveStage
     from easydata.execution.writers import (
         ArrowWriter,
         DatasetWriter,
@@ -27,7 +27,7 @@ else:
             "DatasetWriter": "easydata.execution.writers",
             "JsonlWriter": "easydata.execution.writers",
             "ParquetWriter": "easydata.execution.writers",
-            "SaveStage": "easydata.execution.stages",
+            "SaveStage": "easydata.execution.save_stage",
             "WriteStats": "easydata.execution.writers",
             "create_writer": "easydata.execution.writers",
             "parse_size": "easydata.execution.writers",

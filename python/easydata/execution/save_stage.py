@@ -1,0 +1,274 @@
+"""The stage that writes."""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from easydata import _native
+from easydata.core.config import ConfigError, PipelineConfig, SaveStageConfig
+from easydata.core.config_class import is_set, options_of, plain, without_secrets
+from easydata.execution.context import PipelineContext
+from easydata.execution.idle_options import judge_options
+from easydata.execution.mixture import Sources
+from easydata.execution.output_paths import path_in
+from easydata.execution.progress import Progress
+from easydata.execution.push.hub_push import HubPush
+from easydata.execution.push.outputs import DEFAULT_CONFIG
+from easydata.execution.stage import BaseStage
+from easydata.execution.units.coordinate import (
+    FailedUnitsError,
+    by_units,
+    executor_of,
+    threads_of,
+    write_by_units,
+)
+from easydata.execution.units.executor import UnitExecutor
+from easydata.execution.units.job import UnitJob, job_of
+from easydata.execution.writers import DatasetWriter, WriteJob, WriteStats, create_writer
+from easydata.sources.schedule_ramps import tell_blurred
+from easydata.sources.sharded_source import ShardedDataSource
+from easydata.sources.unread_fields import unread_of
+
+__all__ = ["SaveStage"]
+
+
+class SaveStage(BaseStage):
+    """Writes rows to files."""
+
+    def __init__(self, config: SaveStageConfig | None = None) -> None:
+        super().__init__(config)
+        self._config = config or SaveStageConfig()
+
+    @property
+    def name(self) -> str:
+        """What get_stages() calls it."""
+        return "save"
+
+    def process(self, data: Sources, context: PipelineContext) -> Sources:
+        """Writes each source, and gives the sources on as they are.
+
+        Of several sources, those that an earlier run of the same job had finished are kept, unless
+        it had finished them all. With `push_to_hub` all are pushed at the end, also those that were
+        kept.
+        """
+        whole = by_units(dataclasses.replace(context.config, save=self._config))
+        if whole.save is not self._config:
+            self._config, context.config = whole.save, whole
+        executor = executor_of(whole)
+        config = _described(context.config)
+        writers = {name: self._writer(name, len(data), context) for name in data}
+        for name, source in data.items():
+            if source._counts_steps():
+                self._give_steps(source, writers[name], context)
+        _check_folders({name: writer.output_path for name, writer in writers.items()})
+        jobs = {name: writers[name]._job(source, config) for name, source in data.items()}
+        judge_options(context, {name: job.stream for name, job in jobs.items()}, "save")
+        context.unread.update(unread_of(data))
+        # Before anything is written: what one deletes, another may be about to read.
+        for job in jobs.values():
+            for other in jobs.values():
+                job.check_inputs(other.stream)
+        push = self._checked_push(jobs)
+        told: dict[str, UnitJob] = {}
+        if executor is not None:
+            threads = threads_of(whole)
+            told = {
+                name: job_of(context, name, threads, job.template_date)
+                for name, job in jobs.items()
+            }
+        failures: list[FailedUnitsError] = []
+        finished = [name for name, job in jobs.items() if job.is_finished]
+        kept = finished if len(finished) < len(jobs) else []
+        if push is not None:
+            kept = kept or [name for name in finished if jobs[name].keeps_finished]
+        for name, job in jobs.items():
+            try:
+                rows = _rows_known(data[name])
+                with job.told_of_pushing() if push is not None else contextlib.nullcontext():
+                    stats = self._write(
+                        name, job, context, rows, told.get(name), executor, keep=name in kept
+                    )
+            except FailedUnitsError as error:
+                failures.append(error)  # the other datasets are written
+                continue
+            except KeyboardInterrupt as interrupt:
+                done = sum(stats.num_shards for stats in context.written.values())
+                job.say_what_is_kept(interrupt, done)
+                raise
+            context.written[name] = stats
+            context.record_metric("save", name, stats)
+        if failures:
+            first, *others = failures
+            for later in others:
+                first.add_note(str(later))
+            raise first
+        if push is not None:
+            url = push.push({_config_name(name, jobs): job.output() for name, job in jobs.items()})
+            for name in jobs:
+                context.written[name].hub_url = url
+        return data
+
+    def _checked_push(self, jobs: Mapping[str, WriteJob]) -> HubPush | None:
+        """The push that is asked for, when all of it can be done."""
+        config = self._config
+        if not config.push_to_hub:
+            return None
+        push = HubPush(config.hub_repo_id, private=config.hub_private, token=config.hub_token)
+        push.check({_config_name(name, jobs): job.plan for name, job in jobs.items()})
+        return push
+
+    def _give_steps(
+        self, source: ShardedDataSource[Any], writer: DatasetWriter, context: PipelineContext
+    ) -> None:
+        """Gives the steps of a schedule to a writer, which makes none of its own.
+
+        Raises:
+            ConfigError: Nobody said how many rows a step has.
+        """
+        load = context.config.load
+        if not is_set(load, "batch_size"):
+            raise ConfigError(
+                "save",
+                [
+                    "mix.weight_schedule counts the steps of a loader (schedule_unit: steps), and "
+                    "what is saved has none; set load.batch_size, the rows of a step, as for the "
+                    "loader that is to read it, or mix.schedule_unit: examples"
+                ],
+            )
+        writer._take_steps(load.batch_size, load.batch_rampup)
+        tell_blurred(source, {"batch_size": load.batch_size})
+
+    def _write(
+        self,
+        name: str,
+        job: WriteJob,
+        context: PipelineContext,
+        rows: int | None,
+        told: UnitJob | None,
+        executor: UnitExecutor | None,
+        *,
+        keep: bool,
+    ) -> WriteStats:
+        with self._progress(name, context, rows) as progress:
+
+            def tell(text: str) -> None:
+                job.log(text)
+                progress.note(text)
+
+            job.progress = progress.update
+            if keep:
+                tell(f"dataset {name!r} is finished and kept")
+            if executor is None or told is None:
+                return job.run(keep_finished=keep, notice=tell)
+            return write_by_units(job, told, executor, keep_finished=keep, notice=tell)
+
+    def unit_job(
+        self,
+        name: str,
+        data: Sources,
+        context: PipelineContext,
+        threads: int,
+        template_date: str,
+    ) -> WriteJob:
+        """The job of a dataset in a process that writes units of it for another one."""
+        writer = self._writer(name, len(data), context, threads)
+        if data[name]._counts_steps():
+            self._give_steps(data[name], writer, context)
+        return writer._job(data[name], template_date=template_date)
+
+    def _progress(self, name: str, context: PipelineContext, rows: int | None) -> Progress:
+        dataset = self._get_dataset_config(name, context)
+        limit = dataset.num_rows if dataset is not None else None
+        total = min((n for n in (rows, limit) if n is not None), default=None)
+        if context.progress is not None:
+            return context.progress(name, total)
+        return Progress.of(context.config.observability, name, total)
+
+    def _writer(
+        self, name: str, datasets: int, context: PipelineContext, threads: int | None = None
+    ) -> DatasetWriter:
+        """What writes the dataset `name`, and where."""
+        config = self._config
+        dataset = self._get_dataset_config(name, context)
+        if dataset is not None and dataset.save_path:
+            path = _folder(dataset.save_path)
+        elif datasets == 1:
+            path = _folder(config.output_dir)
+        else:
+            path = _folder(config.output_dir, _folder_name(name))
+        options = options_of(config, "WriteOptions")
+        options["storage_options"] = config.storage_options
+        if dataset is not None:
+            options["format"] = dataset.save_format or config.format
+            options["num_shards"] = dataset.num_shards or config.num_shards
+            options["shard_column"] = dataset.shard_column or config.shard_column
+        if threads is not None:
+            options["num_threads"] = threads
+        return create_writer(path, columns=config.columns, **options)
+
+
+def _described(config: PipelineConfig) -> dict[str, Any]:
+    """The config as an output's metadata has it: what was written, not who wrote it."""
+    values: dict[str, Any] = without_secrets(plain(config, for_engine=True))
+    values.pop("ray", None)
+    values.get("save", {}).pop("processes", None)
+    return values
+
+
+def _config_name(name: str, datasets: Mapping[str, Any]) -> str:
+    """What the Hub calls one of the datasets that are saved."""
+    return DEFAULT_CONFIG if len(datasets) == 1 else name
+
+
+def _rows_known(source: ShardedDataSource[Any]) -> int | None:
+    """How many rows there will be, where the files say so without being read; else None."""
+    infos = [source.get_shard_info(shard) for shard in source.shard_names]
+    rows = [info.num_rows for info in infos if info is not None and info.num_rows is not None]
+    return sum(rows) if len(rows) == len(infos) else None
+
+
+def _folder(path: str, *names: str) -> str:
+    """The path of a folder, without "./" and its like where it is one of this machine."""
+    path = _native.user_path(path)
+    return path_in(path if "://" in path else os.fspath(Path(path)), *names)
+
+
+def _folder_name(name: str) -> str:
+    """The name of a dataset's own folder.
+
+    Raises:
+        ConfigError: When it would lead to another folder.
+    """
+    if name in ("", ".", "..", ".easydata") or "/" in name or "\0" in name:
+        raise ConfigError(
+            "PipelineConfig",
+            [
+                "datasets: each is written into a folder of its name, which must be a plain one "
+                f"without '/'; set another name, or its save_path; the name is {name!r}"
+            ],
+        )
+    return name
+
+
+def _real_path(folder: str) -> PurePath:
+    """A folder without links; keys of an object store have none."""
+    return PurePath(folder if "://" in folder else os.path.realpath(folder))
+
+
+def _check_folders(folders: Mapping[str, str]) -> None:
+    """Raises ConfigError when two datasets are written to one folder, or one into another."""
+    paths = {name: _real_path(folder) for name, folder in folders.items()}
+    for name, path in paths.items():
+        for other, outer in paths.items():
+            if name != other and path.is_relative_to(outer):
+                raise ConfigError(
+                    "PipelineConfig",
+                    [
+                        f"datasets: {other!r} and {name!r} are written to one place; give each a "
+                        f"save_path of its own, outside the other's: {folders[other]} and "
+                        f"{folders[name]}"
+                    ],
+                )

@@ -1,0 +1,183 @@
+"""One output of many units: what is left to write, who writes it, and how it ends."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from easydata.core.config import ConfigError, PipelineConfig
+from easydata.core.config_class import imported
+from easydata.execution.output_paths import path_in
+from easydata.execution.units.executor import UnitExecutor, UnitFailure
+from easydata.execution.units.job import UnitJob
+from easydata.execution.units.processes import LocalProcesses
+
+if TYPE_CHECKING:
+    from easydata.execution.writers import WriteJob, WriteStats
+
+_log = logging.getLogger("easydata")
+
+# Bytes of input of a unit, where processes or machines write and nobody says.
+DEFAULT_UNITS = "512MB"
+_MOST_TOLD = 10
+
+_Progress = Callable[[dict[str, int]], object]
+
+
+class FailedUnitsError(RuntimeError):
+    """Some units of a job were not written; the others are, and are kept.
+
+    Attributes:
+        path: The output.
+        failures: Why, by number of the unit.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        units: int,
+        failures: Mapping[int, UnitFailure],
+        *,
+        has_logs: bool = True,
+    ) -> None:
+        self.path = path
+        self.failures = dict(sorted(failures.items()))
+        count = len(failures)
+        lines = [
+            f"{path}: {count} of {units} units failed; run again to write "
+            + ("these alone" if count > 1 else "this one alone")
+        ]
+        for unit, failure in list(self.failures.items())[:_MOST_TOLD]:
+            log = path_in(path, ".easydata", f"unit-{unit:05}.log")
+            lines.append(f"unit {unit}: {failure.error}" + (f" (log: {log})" if has_logs else ""))
+        if count > _MOST_TOLD:
+            where = f": easydata status {path}" if has_logs else ""
+            lines.append(f"and {count - _MOST_TOLD:,} units more{where}")
+        super().__init__("; ".join(lines))
+
+
+def by_units(config: PipelineConfig) -> PipelineConfig:
+    """The config, with the size of units that processes and machines need."""
+    save = config.save
+    if not is_shared_out(config) or save.units is not None:
+        return config
+    return dataclasses.replace(config, save=dataclasses.replace(save, units=DEFAULT_UNITS))
+
+
+def is_shared_out(config: PipelineConfig) -> bool:
+    """Whether others than this process write the outputs of a pipeline."""
+    return bool(config.save.processes or config.ray.enabled)
+
+
+def executor_of(config: PipelineConfig) -> UnitExecutor | None:
+    """Who writes the units of a pipeline's outputs; None: this process does.
+
+    Raises:
+        ConfigError: Ray is asked for, and is not installed.
+    """
+    if config.ray.enabled:
+        try:
+            # What is on many machines stands above, and needs Ray.
+            made: UnitExecutor = imported("easydata.distributed.ray_executor:RayExecutor")(
+                config.ray
+            )
+        except (ImportError, ValueError) as error:
+            raise ConfigError("ray", [f"ray.enabled: {error}"]) from error
+        return made
+    if config.save.processes:
+        return LocalProcesses(config.save.processes)
+    return None
+
+
+def threads_of(config: PipelineConfig, processes: int | None = None) -> int:
+    """The threads of each of the processes that write units; None: as many as the config says."""
+    if config.save.num_threads:
+        return int(config.save.num_threads)
+    if config.ray.enabled:
+        wanted = (config.ray.resources_per_worker or {}).get("CPU", 1)
+        return max(1, int(wanted))
+    return max(1, _cores() // (processes or config.save.processes or 1))
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def write_by_units(
+    job: WriteJob,
+    told: UnitJob,
+    executor: UnitExecutor,
+    *,
+    keep_finished: bool = False,
+    notice: Callable[[str], object] | None = None,
+) -> WriteStats:
+    """Writes an output by an executor, but what an earlier run had written.
+
+    Raises:
+        FailedUnitsError: Some units could not be written.
+    """
+    native = job._native
+    opened = native.open_units(keep_finished)
+    tell = notice or job.log
+    if opened["notice"]:
+        tell(opened["notice"])
+    if opened["finished"]:
+        return job.stats_of(native.finish_units())
+    failures: dict[int, UnitFailure] = {}
+    is_finished = False
+    try:
+        counts = Counts(job.progress, opened["kept_shards"])
+
+        def done(record: dict[str, Any]) -> None:
+            native.add_unit(record)
+            counts.add(record)
+
+        def failed(unit: int, failure: UnitFailure) -> None:
+            failures[unit] = failure
+            native.fail_unit(unit, failure.error, failure.log)
+            tell(f"unit {unit} failed: {failure.error}")
+
+        counts.tell()
+        if opened["left"]:
+            executor.run(told, opened["left"], done=done, failed=failed)
+        if failures:
+            raise FailedUnitsError(job.path, opened["units"], failures)
+        stats = job.stats_of(native.finish_units())
+        is_finished = True
+        return stats
+    finally:
+        if not is_finished:
+            native.close_units()
+
+
+class Counts:
+    """What is written so far, for those who show it."""
+
+    def __init__(self, progress: _Progress | None, kept: int) -> None:
+        self._progress = progress
+        self._totals = {"rows": 0, "tokens": 0, "bytes": 0, "shards": kept, "kept_shards": kept}
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Counts a unit that is done."""
+        shard = record["shard"]
+        self._totals["shards"] += 1
+        for name in ("rows", "tokens", "bytes"):
+            self._totals[name] += shard.get(name) or 0
+        seconds = max(record.get("seconds") or 0, 1e-9)
+        _log.info(
+            "unit %d: %s rows, %.0f tokens/s, on %s",
+            record["unit"],
+            f"{shard.get('rows') or 0:,}",
+            (shard.get("tokens") or 0) / seconds,
+            record.get("host", "this machine"),
+        )
+        self.tell()
+
+    def tell(self) -> None:
+        """Tells the counts."""
+        if self._progress is not None:
+            self._progress(dict(self._totals))
