@@ -264,6 +264,17 @@ class AsyncDataLoader(
         self._exhausted = False
         self._said_empty = True  # what came before is not known here
 
+    def reset(self) -> None:
+        """Goes back to the first batch of the first epoch, as if nothing had been read.
+
+        `for batch in loader` goes on where the last one stopped; after this it starts over.
+        stats() and digest() begin anew, too. Batches that were handed out stay valid.
+        """
+        before = self._native
+        self._read(self._source)
+        before.close()
+        self._exhausted = self._said_empty = False
+
     def stats(self) -> dict[str, Any]:
         """What this loader has done, and how far its stream was read.
 

@@ -84,6 +84,11 @@ class Pipeline(Generic[_Built_co]):
     """
 
     def __init__(self, config: PipelineConfig) -> None:
+        if not isinstance(config, PipelineConfig):
+            raise TypeError(
+                f"Pipeline() takes a PipelineConfig, not a {type(config).__name__}; a dict or the "
+                "path of a config file takes Pipeline.from_config()"
+            )
         self._context = PipelineContext(config=config, seed=config.seed)
         self._data: dict[str, Any] | None = None
         self._advised: set[str] = set()
@@ -368,6 +373,8 @@ def create_pipeline(
         default_tokenizer: Tokenizer of datasets that name none.
         **options: More options of PipelineConfig: configs, or dicts of their options.
     """
+    if isinstance(datasets, (DatasetConfig, Mapping, str, os.PathLike)):
+        PipelineConfig(datasets=datasets)  # type: ignore[arg-type]  # refuses it
     return Pipeline.from_config(
         {"datasets": list(datasets), "default_tokenizer": default_tokenizer, **options}
     )

@@ -134,6 +134,13 @@ class LoadersInTurn:
         self._turn, self._ended = state["turn"], list(state["ended"])
         self._given, self._before = dict(state["given"]), dict(state["before"])
 
+    def reset(self) -> None:
+        """Goes back to the first batches of all loaders, as if nothing had been read."""
+        for loader in self.loaders.values():
+            loader.reset()
+        self._start_pass()
+        self._before = dict.fromkeys(self.loaders, 0)
+
     def _check(self, state: Mapping[str, Any]) -> None:
         """Raises what is wrong with a state of several loaders."""
         if not isinstance(state, Mapping):

@@ -128,6 +128,11 @@ class MixedShardedSource(
             yield {**row, SOURCE_FIELD: name}
 
     def __len__(self) -> int:
+        if self._given["stop_strategy"] == "restart":
+            raise TypeError(
+                'the mix never ends (stop_strategy="restart") and has no length; one with '
+                'stop_strategy="first_exhausted" or "all_exhausted" ends'
+            )
         return sum(len(source) for source in self._inputs)
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
