@@ -88,13 +88,16 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             raise TypeError("a streaming data set does not know its number of rows")
         return len(self._dataset)
 
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._dataset,), {"name": self._name} if self._label else {}
+
     @property
     def _at_hand(self) -> bool:
         return not self.is_streaming
 
     def _check(self, shard_name: str) -> None:
         if shard_name != self.shard_names[0]:
-            raise KeyError(f"there is no shard {shard_name}, only {self.shard_names[0]}")
+            raise _native.MissingKey(f"there is no shard {shard_name}, only {self.shard_names[0]}")
 
     def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
         """The rows, in order."""
