@@ -103,10 +103,9 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             )
         return len(self._dataset)
 
-<<<<<<< HEAD
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self._dataset,), {"name": self._name} if self._label else {}
-=======
+
     def _why_unselected(self) -> str:
         return "a streaming data set reads one row after the other" if self.is_streaming else ""
 
@@ -125,7 +124,6 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         if self.is_streaming or "part_by" in options:
             return super()._part(options)
         return self._select(_native.part_numbers(len(self), **options))
->>>>>>> sources35
 
     @property
     def _at_hand(self) -> bool:
