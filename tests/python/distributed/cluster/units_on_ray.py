@@ -16,12 +16,12 @@ from typing import Any
 import psutil
 import pytest
 import ray
+from easydata.cli.command import main
 from easydata.execution.units import FailedUnitsError
 from programs import environment
 from unit_functions import BAD, config_of, shards, text_rows, write_inputs
 
 from easydata import DatasetConfig, JsonShardedSource, Pipeline
-from easydata.cli.command import main
 
 TASK = "ray::write_unit"
 UNITS = Path(__file__).parents[2] / "units"
@@ -175,7 +175,7 @@ def test_a_driver_that_is_stopped_is_run_again(sign: signal.Signals) -> None:
         job.send_signal(sign)
         out, err = job.communicate(timeout=60)
         took = time.monotonic() - begin
-        print('TOOK', sign, took)
+        print("TOOK", sign, took)
     finally:
         job.kill()
     assert job.returncode == (-sign if sign == signal.SIGKILL else 130), err
