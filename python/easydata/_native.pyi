@@ -21,6 +21,13 @@ from numpy.typing import NDArray
 class Cancelled(RuntimeError):
     """Raised by a stream that was closed while it was being read."""
 
+class MissingKey(KeyError):
+    """
+    A KeyError whose text is a sentence: Python shows that of a plain one as a literal, quotes and backslashes too.
+    """
+
+    def __str__(self) -> str: ...
+
 class Lent:
     """A Python object that the engine borrows while somebody holds this."""
 

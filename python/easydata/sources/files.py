@@ -126,8 +126,8 @@ class FileSource(PlannedSource[Row]):
         # What the engine remembers of the files is found again by whoever gets the copy.
         return {**super().__getstate__(), "_made": None}
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self._files)} files, first {self._files[:1]})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._files[0] if len(self._files) == 1 else list(self._files),), {}
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -158,7 +158,7 @@ class FileSource(PlannedSource[Row]):
         try:
             return self._files.index(shard_name)
         except ValueError:
-            raise KeyError(f"there is no shard {shard_name} in {self!r}") from None
+            raise _native.MissingKey(f"there is no shard {shard_name} in {self!r}") from None
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """Number, size and, where the file says so at once, rows of a file."""

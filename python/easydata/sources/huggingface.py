@@ -103,6 +103,9 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             )
         return len(self._dataset)
 
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._dataset,), {"name": self._name} if self._label else {}
+
     def _why_unselected(self) -> str:
         return "a streaming data set reads one row after the other" if self.is_streaming else ""
 
@@ -128,7 +131,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
 
     def _check(self, shard_name: str) -> None:
         if shard_name != self.shard_names[0]:
-            raise KeyError(f"there is no shard {shard_name}, only {self.shard_names[0]}")
+            raise _native.MissingKey(f"there is no shard {shard_name}, only {self.shard_names[0]}")
 
     def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
         """The rows, in order."""

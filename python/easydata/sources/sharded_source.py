@@ -23,6 +23,7 @@ from typing import (
 
 from easydata import _native
 from easydata.core.choices import SourceShuffle
+from easydata.core.short_repr import call, table
 from easydata.sources.first_rows import first_fields
 from easydata.sources.row_numbers import bounds_of, count_of, index_of, numbers_of
 from easydata.sources.seen_files import named_files, note_files
@@ -155,6 +156,18 @@ class ShardedDataSource(ABC, Generic[T_co]):
     def __bool__(self) -> bool:
         # A source is there, whatever it holds; asking must not count its rows.
         return True
+
+    def __repr__(self) -> str:
+        return call(type(self).__name__, *self._shown()[0], **self._shown()[1])
+
+    def _repr_html_(self) -> str:
+        given, options = self._shown()
+        below = {"of": given[0]} if len(given) == 1 else {"of": list(given)} if given else {}
+        return table(type(self).__name__, {**below, **options})
+
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """What it is made of and with which options, for its repr; nothing is read for it."""
+        return self._inputs, {}
 
     def head(self, n: int = 5) -> list[T_co]:
         """Read the first `n` rows, into a list."""
@@ -632,6 +645,9 @@ class MappedShardedDataSource(WrapperSource[T]):
     def __len__(self) -> int:
         return len(self._source)
 
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._source, self._fn), {}
+
     def _row_source(self) -> ShardedDataSource[Any] | None:
         return self._source if type(self) is MappedShardedDataSource else None
 
@@ -745,8 +761,8 @@ class TransformedShardedSource(WrapperSource[Example]):
         made._fields_checked, made._unread = self._fields_checked, self._unread
         return made
 
-    def __repr__(self) -> str:
-        return f"TransformedShardedSource({self._source!r}, {self._transform!r})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._source, self._transform), {}
 
     def _row_source(self) -> ShardedDataSource[Any] | None:
         root, steps = self._chain()
@@ -887,10 +903,8 @@ class ShuffledShardedSource(WrapperSource[Any]):
     def __len__(self) -> int:
         return len(self.source)
 
-    def __repr__(self) -> str:
-        return (
-            f"ShuffledShardedSource({self.source!r}, {self._order.shuffle!r}, {self._order.seed})"
-        )
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self.source, self._order.shuffle, self._order.seed), {}
 
     def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
         return self.source._shuffled(order)
@@ -1103,8 +1117,8 @@ class CachedShardedSource(WrapperSource[Any]):
     def __len__(self) -> int:
         return len(self._source)
 
-    def __repr__(self) -> str:
-        return f"CachedShardedSource({self._source!r}, {self._keeping.folder!r})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._source, self._keeping.folder), {}
 
     def _kept(self, keeping: Keeping) -> ShardedDataSource[Any]:
         return self._source._kept(keeping)
