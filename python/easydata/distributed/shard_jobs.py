@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from easydata import _native
 from easydata.core.config import TokenizerConfig
-from easydata.sources.huggingface import HFDatasetShardedSource
+from easydata.sources.huggingface import ArrowBatchesSource, HFDatasetShardedSource
 from easydata.sources.sharded_source import ShardedDataSource
 from easydata.sources.tokenized import TokenizedShardedSource
 from easydata.tokenizers.tokenizer import Tokenizer
@@ -64,7 +64,8 @@ class ShardJob(Protocol):
 
 def holds_rows(source: ShardedDataSource[Any]) -> bool:
     """Whether a source has rows in memory, or an iterator, which others cannot read."""
-    return isinstance(source, HFDatasetShardedSource) or any(map(holds_rows, source._inputs))
+    in_memory = isinstance(source, HFDatasetShardedSource | ArrowBatchesSource)
+    return in_memory or any(map(holds_rows, source._inputs))
 
 
 class _PartRows(ShardedDataSource[Row]):

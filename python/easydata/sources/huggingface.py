@@ -120,9 +120,9 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             selected._dataset = _Chosen(self._dataset, numbers)
         return selected
 
-    def _part(self, options: dict[str, Any]) -> ShardedDataSource[dict[str, Any]]:
+    def _divided(self, options: dict[str, Any]) -> ShardedDataSource[dict[str, Any]]:
         if self.is_streaming or "part_by" in options:
-            return super()._part(options)
+            return super()._divided(options)
         return self._select(_native.part_numbers(len(self), **options))
 
     @property

@@ -140,8 +140,8 @@ class MixedShardedSource(
         given = {name: value for name, value in mix.items() if value is not None}
         return (self._names,), {**given, **changed_options("MixOptions", self._given)}
 
-    def _part(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
-        return self._over([source._part(options) for source in self._inputs])
+    def _divided(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
+        return self._over([source._divided(options) for source in self._inputs])
 
     def _counts_steps(self) -> bool:
         return self._scheduler is not None and self._given["schedule_unit"] == "steps"

@@ -99,7 +99,7 @@ class PackedShardedSource(
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self.source,), changed_options("PackedOptions", self._given)
 
-    def _part(self, options: dict[str, Any]) -> NoReturn:
+    def _divided(self, options: dict[str, Any]) -> NoReturn:
         raise ValueError(
             "packed rows are made of documents of any part; split the documents, and pack the parts"
         )

@@ -238,7 +238,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
         if by is not None:
             options["part_by"] = by
         _native.part_numbers(0, **options, part=next(iter(parts), None))  # refuses wrong ones
-        return {name: self._part({**options, "part": name}) for name in parts}
+        return {name: self._divided({**options, "part": name}) for name in parts}
 
     def map(
         self, fn: Callable[[Any], Any], *, version: str | int | None = None
@@ -453,12 +453,12 @@ class ShardedDataSource(ABC, Generic[T_co]):
         """The rows of these numbers, all of which there are, where they can be selected."""
         return self._over([self._inputs[0]._select(numbers)])
 
-    def _part(self, options: dict[str, Any]) -> ShardedDataSource[T_co]:
+    def _divided(self, options: dict[str, Any]) -> ShardedDataSource[T_co]:
         """One part of the rows; see split()."""
         # A row is in the part of the row that it was made of.
         if not self._shuffles_inputs or options.get("part_by") is not None:
             return PartShardedSource(self, options)
-        return self._over([source._part(options) for source in self._inputs])
+        return self._over([source._divided(options) for source in self._inputs])
 
     def _kept(self, keeping: Keeping) -> ShardedDataSource[T_co]:
         """What cache() gives."""
@@ -909,8 +909,8 @@ class ShuffledShardedSource(WrapperSource[Any]):
     def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
         return self.source._shuffled(order)
 
-    def _part(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
-        return self._over([self.source._part(options)])
+    def _divided(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
+        return self._over([self.source._divided(options)])
 
     def _unshuffled(self) -> ShardedDataSource[Any]:
         return self.source
@@ -1126,7 +1126,7 @@ class CachedShardedSource(WrapperSource[Any]):
     def _unkept(self) -> ShardedDataSource[Any]:
         return self._source
 
-    def _part(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
+    def _divided(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
         return PartShardedSource(self, options)  # whose blocks are kept whole
 
     def _row_source(self) -> ShardedDataSource[Any]:
