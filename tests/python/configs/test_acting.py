@@ -95,13 +95,14 @@ def test_who_heeds_options_is_there(folder: Path, gpt2: str, tiny: str) -> None:
     mixed = MixedShardedSource({"a": LimitedShardedSource(tokens, 4), "b": tokens})
     packed = PackedShardedSource(mixed, 8, balance_groups=2)
     cast = JsonShardedSource("a.jsonl").transform(CastFields({"t": "string"}))
+    parted = JsonShardedSource("a.jsonl").split({"a": 0.5, "b": 0.5})["a"]
     loaders = [
         AsyncDataLoader(tokens, 2, shuffle_buffer_size=4, bucket_batches=2),
         AsyncDataLoader(packed, 2),
     ]
     found = operators(
         read._stream({"text": "text"}).description,
-        *(source._stream().description for source in (shuffled, examples, packed, cast)),
+        *(source._stream().description for source in (shuffled, examples, packed, cast, parted)),
         *(loader.state_dict()["plan"] for loader in loaders),
     )
     found.add("grain_rows")  # of grain_data_processing
