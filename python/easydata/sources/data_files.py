@@ -58,15 +58,15 @@ def list_data_files(
     not there is listed all the same, unless none is there; it is found lost when its turn comes.
     `commits`: see pinned().
     """
-    is_one = isinstance(data_files, (str, os.PathLike))
-    if not is_one and not isinstance(data_files, Iterable):
+    if isinstance(data_files, (str, os.PathLike)):
+        data_files = [data_files]
+    if not isinstance(data_files, Iterable):
         raise TypeError(
             "data_files: must be a path, a pattern or a folder, or a list of them, not "
             f"{short(data_files)}"
         )
-    items: list[Any] = [data_files] if is_one else list(data_files)
     commits = {} if commits is None else commits
-    names = [pinned(os.fspath(item), storage_options, commits) for item in items]
+    names = [pinned(os.fspath(item), storage_options, commits) for item in data_files]
     listing, left_out = _native.list_data_files(names, storage_options, keeps_missing)
     if new := [path for path in left_out if path not in _told]:
         _told.update(new)
