@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import easydata
-from easydata.distributed.ray_cluster import Cluster
+from easydata.distributed.job_place import JobPlace
+from easydata.distributed.ray_cluster import Cluster, own_version
 from easydata.distributed.shard_jobs import Part, Row
-from easydata.distributed.shard_worker import ShardWorker
+from easydata.distributed.shard_worker import SentJob, ShardWorker
 from easydata.execution.units.executor import MOST_ATTEMPTS
 
 _log = logging.getLogger("easydata")
@@ -63,8 +63,9 @@ class ShardWorkers:
 
     def rows(self, data: bytes, parts: Iterator[Part]) -> Iterator[Row]:
         """The rows that a job makes of parts, in their order; `data`: what sent() made of it."""
-        run = _Run(self._cluster, self._count, parts, self._idle)
-        run.send(f"{id(self)}-{next(self._jobs)}", data)
+        name = f"{id(self)}-{next(self._jobs)}"
+        job = SentJob(name, JobPlace.here(), [self._cluster.ray.put(data)])
+        run = _Run(self._cluster, self._count, job, parts, self._idle)
         self._idle = []
         self._runs.append(run)
         try:
@@ -87,20 +88,20 @@ class _Run:
     """A job, the workers that are at it, and the parts that they have in hand, in order."""
 
     def __init__(
-        self, cluster: Cluster, count: int, parts: Iterator[Part], workers: list[_Worker]
+        self,
+        cluster: Cluster,
+        count: int,
+        job: SentJob,
+        parts: Iterator[Part],
+        workers: list[_Worker],
     ) -> None:
-        self._cluster, self._ray, self._count = cluster, cluster.ray, count
+        self._cluster, self._ray, self._count, self._job = cluster, cluster.ray, count, job
         self._parts = parts
         self._next_part = next(parts, None)
         self._workers = workers
         self._in_hand: deque[_Work] = deque()
         self._numbers = itertools.count()
         self._stillborn = 0  # workers in a row that died as they started
-        self._job: tuple[str, list[Any]] = ("", [])
-
-    def send(self, name: str, data: bytes) -> None:
-        """Puts the job where workers find it."""
-        self._job = (name, [self._ray.put(data)])
 
     def rows(self) -> Iterator[Row]:
         """The rows of all parts, of which a bounded number is in hand at a time."""
@@ -230,10 +231,10 @@ class _Run:
                     "easydata on all machines of the cluster"
                 ) from error
             return
-        if version != easydata.__version__:
+        if version != own_version():
             raise RuntimeError(
-                f"a machine of the cluster has EasyData {version}, and this one "
-                f"{easydata.__version__}: install the same version on all"
+                f"a machine of the cluster has EasyData {version}, and this one {own_version()}: "
+                "install the same version on all"
             )
         worker.is_ready = True
         self._stillborn = 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from easydata.core.config import RayConfig
-from easydata.core.config_class import check
 
 _log = logging.getLogger("easydata")
 
@@ -42,6 +42,11 @@ def ray_library() -> Any:
             name="ray",
         ) from None
     return ray
+
+
+def own_version() -> str:
+    """The version of EasyData of this process, which its package's face alone knows."""
+    return str(sys.modules["easydata"].__version__)
 
 
 @dataclass(frozen=True)
@@ -95,14 +100,13 @@ class Cluster:
     here ends with the last who holds it, and so does a cluster that is started for it.
 
     Raises:
-        ConfigError: The options cannot be meant, or do not fit the cluster.
+        ValueError: The options do not fit the cluster.
         ConnectionError: There is no cluster at the address.
         ImportError: Ray is not installed.
     """
 
     def __init__(self, config: RayConfig) -> None:
         self.ray = ray_library()
-        check(config)
         self.needs = WorkerNeeds.of(config)
         self._is_held = True
         is_own = not self.ray.is_initialized()

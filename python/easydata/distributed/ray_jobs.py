@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from easydata.core.config import RayConfig, TokenizerConfig
+from easydata.core.config_class import check
 from easydata.distributed.ordered_rows import ShardWorkers
 from easydata.distributed.ray_cluster import Cluster, WorkerNeeds, ray_library
 from easydata.distributed.sent_objects import sent
@@ -28,10 +29,12 @@ class RayPreprocessor:
 
     Raises:
         ImportError: Ray is not installed.
+        ConfigError: The config cannot be meant.
     """
 
     def __init__(self, config: RayConfig, tokenizer_config: TokenizerConfig | None = None) -> None:
         ray_library()
+        check(config)
         self._config, self._tokenizer_config = config, tokenizer_config
         self._cluster: Cluster | None = None
         self._workers: ShardWorkers | None = None

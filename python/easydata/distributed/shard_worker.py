@@ -5,16 +5,32 @@ from __future__ import annotations
 import itertools
 import socket
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-import easydata
-from easydata.distributed.ray_cluster import ray_library
+from easydata.distributed.job_place import JobPlace
+from easydata.distributed.ray_cluster import own_version, ray_library
 from easydata.distributed.sent_objects import received
 from easydata.distributed.shard_jobs import Part, Row, ShardJob
 
 # The size of a batch.
 _BATCH_ROWS = 1000
 _BATCH_TOKENS = 500_000
+
+
+@dataclass(frozen=True)
+class SentJob:
+    """A job on its way to workers.
+
+    Attributes:
+        name: Tells it from others.
+        place: Where it was made.
+        data: What Ray has of it: in a list, so that it is fetched once by each worker.
+    """
+
+    name: str
+    place: JobPlace
+    data: list[Any]
 
 
 class ShardWorker:
@@ -26,17 +42,17 @@ class ShardWorker:
 
     def version(self) -> str:
         """The version of EasyData here."""
-        return easydata.__version__
+        return own_version()
 
-    def begin(self, number: int, job: tuple[str, list[Any]], part: Part, skip: int) -> None:
+    def begin(self, number: int, job: SentJob, part: Part, skip: int) -> None:
         """Opens a part, under a number; errors come with its first rows."""
         self._open[number] = self._rows(job, part, skip)
 
-    def _rows(self, job: tuple[str, list[Any]], part: Part, skip: int) -> Iterator[Row]:
-        name, data = job
+    def _rows(self, job: SentJob, part: Part, skip: int) -> Iterator[Row]:
         try:
-            if self._job is None or self._job[0] != name:
-                self._job = (name, received(ray_library().get(data[0])))
+            job.place.enter()
+            if self._job is None or self._job[0] != job.name:
+                self._job = (job.name, received(ray_library().get(job.data[0])))
             yield from itertools.islice(self._job[1].rows(part), skip, None)
         except Exception as error:
             error.add_note(f"a Ray worker on {socket.gethostname()} was at {part}")

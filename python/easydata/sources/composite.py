@@ -100,6 +100,9 @@ class CompositeShardedSource(
     def _kept(self, keeping: Keeping) -> ShardedDataSource[Any]:
         return self._over([source._kept(keeping) for source in self._inputs])
 
+    def _part(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
+        return self._over([source._part(options) for source in self._inputs])
+
     def _unkept(self) -> ShardedDataSource[Any]:
         return self._over([source._unkept() for source in self._inputs])
 

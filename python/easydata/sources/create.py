@@ -126,6 +126,9 @@ def dataset_rows(
         require_fields(source, config.columns, f"columns of dataset {config.name!r}")
         if not isinstance(source, ParquetShardedSource):  # which reads no others
             source = source.select_fields(config.columns)
+    if config.parts is not None:
+        given = {name: getattr(config, name) for name in declared_options("PartOptions")}
+        source = source._part({name: value for name, value in given.items() if value is not None})
     window = window_bytes_of(config)
     if config.shuffle is not None:
         source = source.shuffle(config.shuffle, seed, window_bytes=window)

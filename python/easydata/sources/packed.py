@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from easydata import _native
 from easydata.core.choices import PackStrategy
@@ -98,6 +98,11 @@ class PackedShardedSource(
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self.source,), changed_options("PackedOptions", self._given)
+
+    def _part(self, options: dict[str, Any]) -> NoReturn:
+        raise ValueError(
+            "packed rows are made of documents of any part; split the documents, and pack the parts"
+        )
 
     @property
     def _has_window(self) -> bool:

@@ -112,13 +112,6 @@ def test_there_are_25() -> None:
     assert len(MODULES) == 25
 
 
-def test_names_of_what_is_not_there_yet_refuse_under_every_path() -> None:
-    from easydata.distributed.ray_utils import RayPreprocessor
-
-    with pytest.raises(NotImplementedError, match="RayPreprocessor"):
-        RayPreprocessor(None)
-
-
 def test_from_value_messages_get_the_keys_of_chatml() -> None:
     from easydata.transforms.chat_template import convert_to_chatml
 

@@ -73,6 +73,13 @@ def waits(row: Row) -> Row:
     return row
 
 
+def naps(row: Row) -> Row:
+    """Takes some time at the first row of each hundred."""
+    if row["id"] % 100 == 0:
+        time.sleep(0.05)
+    return row
+
+
 def fails_at_a_row(row: Row) -> Row:
     if row["id"] == BAD and not Path("mended").exists():
         print("what a function prints")
