@@ -135,18 +135,13 @@ class MixedShardedSource(
             )
         return sum(len(source) for source in self._inputs)
 
-<<<<<<< HEAD
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         mix = {"weights": self._weights, "weight_scheduler": self._scheduler}
         given = {name: value for name, value in mix.items() if value is not None}
         return (self._names,), {**given, **changed_options("MixOptions", self._given)}
-=======
+
     def _part(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
         return self._over([source._part(options) for source in self._inputs])
-
-    def __repr__(self) -> str:
-        return f"MixedShardedSource({self._names}, {self._given})"
->>>>>>> sources35
 
     def _counts_steps(self) -> bool:
         return self._scheduler is not None and self._given["schedule_unit"] == "steps"

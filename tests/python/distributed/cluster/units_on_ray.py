@@ -175,7 +175,7 @@ def test_a_driver_that_is_stopped_is_run_again(sign: signal.Signals) -> None:
         job.send_signal(sign)
         out, err = job.communicate(timeout=60)
         took = time.monotonic() - begin
-        print('TOOK', sign, took)
+        print("TOOK", sign, took)
     finally:
         job.kill()
     assert job.returncode == (-sign if sign == signal.SIGKILL else 130), err
