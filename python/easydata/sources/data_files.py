@@ -58,15 +58,18 @@ def list_data_files(
     not there is listed all the same, unless none is there; it is found lost when its turn comes.
     `commits`: see pinned().
     """
+    items: list[Any]
     if isinstance(data_files, (str, os.PathLike)):
-        data_files = [data_files]
-    if not isinstance(data_files, Iterable):
+        items = [data_files]
+    elif isinstance(data_files, Iterable):
+        items = list(data_files)
+    else:
         raise TypeError(
             "data_files: must be a path, a pattern or a folder, or a list of them, not "
             f"{short(data_files)}"
         )
     commits = {} if commits is None else commits
-    names = [pinned(os.fspath(item), storage_options, commits) for item in data_files]
+    names = [pinned(os.fspath(item), storage_options, commits) for item in items]
     listing, left_out = _native.list_data_files(names, storage_options, keeps_missing)
     if new := [path for path in left_out if path not in _told]:
         _told.update(new)

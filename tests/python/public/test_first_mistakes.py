@@ -240,6 +240,8 @@ def test_names_on_the_hub_come_with_the_command_that_gets_them(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # N26
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    # It is read once, when the library is imported.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(FileNotFoundError, match="hf download some/name"):
         Tokenizer("some/name")
     with pytest.raises(FileNotFoundError, match="hf download --repo-type dataset some/data"):

@@ -16,12 +16,12 @@ from typing import Any
 import psutil
 import pytest
 import ray
+from easydata.cli.command import main
 from easydata.execution.units import FailedUnitsError
 from programs import environment
 from unit_functions import BAD, config_of, shards, text_rows, write_inputs
 
 from easydata import DatasetConfig, JsonShardedSource, Pipeline
-from easydata.cli.command import main
 
 TASK = "ray::write_unit"
 UNITS = Path(__file__).parents[2] / "units"
