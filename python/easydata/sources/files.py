@@ -276,8 +276,8 @@ class SelectedFileRows(PlannedSource[Row]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def __repr__(self) -> str:
-        return f"SelectedFileRows({self._files!r}, {len(self._numbers)} rows)"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._files,), {"rows": len(self._numbers)}
 
     def _why_unselected(self) -> str:
         return ""

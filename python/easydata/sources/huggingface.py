@@ -239,9 +239,8 @@ class TableShardedSource(HFDatasetShardedSource):
         super().__init__(TableRows(table), name or "table")
         self._label = name or ""
 
-    def __repr__(self) -> str:
-        columns = ", ".join(self._dataset.table.column_names)
-        return f"TableShardedSource({len(self)} rows of {columns})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (), {"rows": len(self), "columns": self._dataset.table.column_names}
 
     def _arrow_schema(self) -> pa.Schema:
         schema: pa.Schema = self._dataset.table.schema
@@ -285,9 +284,9 @@ class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
             )
         return int(self._data.count_rows())
 
-    def __repr__(self) -> str:
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         kind = "read once" if isinstance(self._data, ReadOnce) else "dataset"
-        return f"ArrowBatchesSource({kind}: {', '.join(self._data.schema.names)})"
+        return (kind,), {"columns": list(self._data.schema.names)}
 
     def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
         """The rows, in order."""

@@ -172,7 +172,10 @@ def _of_live(source: Any, view: View) -> TokenizerSource:
             f"fast transformers tokenizer; got {type(source).__name__}"
         )
     name = getattr(source, "name_or_path", None) or type(source).__name__
-    made = TokenizerSource(str(name), backend.to_str().encode(), view)
+    text = backend.to_str()
+    made = TokenizerSource(
+        str(name), (text if backend is source else _as_called(text)).encode(), view
+    )
     for role in _ROLES:
         token = _token_text(getattr(source, role, None))
         if token is not None:
@@ -224,6 +227,17 @@ def _through_transformers(name: str, path: Path) -> TokenizerSource:
             ", ".join(differing),
         )
     return made
+
+
+def _as_called(text: str) -> str:
+    """The backend of a tokenizer of transformers as a call uses it that asks for nothing else.
+
+    Such a call switches off the truncation and the padding that the file has.
+    """
+    values = json.loads(text)
+    if values.get("truncation") is None and values.get("padding") is None:
+        return text
+    return json.dumps({**values, "truncation": None, "padding": None}, ensure_ascii=False)
 
 
 def _notice(name: str, message: str, *arguments: str) -> None:

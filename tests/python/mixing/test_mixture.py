@@ -285,7 +285,9 @@ def test_seed_none_is_zero_and_seeds_differ() -> None:
 
 def test_len_pickle_and_shard_names() -> None:
     mixed = MixedShardedSource({"a": source("a", 3), "b": source("b", 4)})
-    assert len(mixed) == 7
+    with pytest.raises(TypeError, match="never ends"):
+        len(mixed)
+    assert len(MixedShardedSource(mixed.sources, stop_strategy="all_exhausted")) == 7
     assert mixed.shard_names == ["mixed_shard_0"]
     assert row_mode(pickle.loads(pickle.dumps(mixed)), 20) == row_mode(mixed, 20)
     with pytest.raises(KeyError, match="mixed_shard_0"):

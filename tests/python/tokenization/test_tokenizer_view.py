@@ -264,3 +264,37 @@ def test_without_transformers(tmp_path: Path) -> None:
     run = run_python("-c", code)
     assert "needs the transformers library" in run.stdout
     assert "pip install 'easydata[hf]'" in run.stdout
+
+
+@pytest.mark.parametrize("given", ["folder", "object"])
+def test_truncation_and_padding_of_the_file_are_those_of_no_call(
+    given: str, gpt2: str, tmp_path: Path
+) -> None:  # C19
+    folder = tmp_path / "own"
+    shutil.copytree(gpt2, folder)
+    file = json.loads((folder / "tokenizer.json").read_text())
+    file["truncation"] = {
+        "direction": "Right",
+        "max_length": 3,
+        "strategy": "LongestFirst",
+        "stride": 0,
+    }
+    file["padding"] = {
+        "strategy": {"Fixed": 8},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "!",
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(file))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"})
+    )
+    live = transformers.AutoTokenizer.from_pretrained(str(folder))
+    ours = Tokenizer(str(folder), view="transformers") if given == "folder" else Tokenizer(live)
+    for text in ("one two three four five six", "a"):
+        assert ours.encode(text).tolist() == live(text)["input_ids"]
+    # The file as it is, cuts and pads.
+    assert len(Tokenizer(str(folder)).encode("one two three four five six")) == 8
+    assert "truncation" not in ours.describe()["steps"]
