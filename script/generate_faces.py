@@ -69,7 +69,7 @@ def text(face: str, doc: str, homes: dict[str, str], table: dict[str, Any]) -> s
     out.append("if TYPE_CHECKING:")
     out += [f"    from {TOP} import {name} as {name}" for name in [*submodules, *adapters]]
     out += [f"    from {home} import {', '.join(names)}" for home, names in by_home.items()]
-    modules = f", {[*submodules, *adapters]!r}" if submodules else ""
+    modules = f", {submodules!r}, {adapters!r}" if submodules else ""
     given = f"__name__, {dict(sorted(homes.items()))!r}{modules}"
     out += ["else:", f"    __getattr__, __dir__ = lazy_names({given})"]
     if face == TOP:

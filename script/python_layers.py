@@ -18,6 +18,7 @@ TOP = "easydata"
 # Packages, and modules beside them, of one line are neighbours.
 FLOORS = (
     ("_native", "forks"),
+    ("keywords",),
     ("lazy_names",),
     ("core", "tokenizers"),
     ("transforms",),
@@ -25,6 +26,7 @@ FLOORS = (
     ("cache", "legacy", "reports", "utils"),
     ("execution",),
     ("cli", "distributed", "grain_data_processing", "jax", "torch", "trainers"),
+    ("__main__",),
 )
 FLOOR = {package: floor for floor, packages in enumerate(FLOORS) for package in packages}
 

@@ -27,6 +27,7 @@ std::string Literal(const config::Json& value) {
 using Names = std::vector<std::string>;
 using NumberByStep = std::map<int64_t, int64_t>;
 using TextsByName = config::Named<std::string>;
+using NumbersByName = config::Named<double>;
 
 template <typename T>
 T ReadAs(const std::string& name, nb::handle value) {
@@ -48,15 +49,25 @@ NumberByStep ReadAs(const std::string& name, nb::handle value) {
   return out;
 }
 
-template <>
-TextsByName ReadAs(const std::string& name, nb::handle value) {
-  TextsByName out;
-  for (auto [key, text] : MappingOption(name, value)) {
+template <typename T>
+config::Named<T> ReadNamed(const std::string& name, nb::handle value) {
+  config::Named<T> out;
+  for (auto [key, item] : MappingOption(name, value)) {
     auto named = OptionValue<std::string>(name + ", a name", key);
     const std::string at = name + "[\"" + named + "\"]";
-    out.values.emplace_back(std::move(named), OptionValue<std::string>(at, text));
+    out.values.emplace_back(std::move(named), OptionValue<T>(at, item));
   }
   return out;
+}
+
+template <>
+TextsByName ReadAs(const std::string& name, nb::handle value) {
+  return ReadNamed<std::string>(name, value);
+}
+
+template <>
+NumbersByName ReadAs(const std::string& name, nb::handle value) {
+  return ReadNamed<double>(name, value);
 }
 
 using Reader = void (*)(const std::string& name, nb::handle value, void* option);
@@ -78,7 +89,7 @@ std::map<std::type_index, Reader> ReadersOf() {
 /// The reader of a type of options; null for enums, which are read by the names of their values.
 Reader ReaderOf(const config::Field& field) {
   static const auto readers = ReadersOf<bool, int32_t, int64_t, uint64_t, double, std::string,
-                                        Names, NumberByStep, TextsByName>();
+                                        Names, NumberByStep, TextsByName, NumbersByName>();
   const auto found = readers.find(*field.type->id);
   if (found != readers.end()) return found->second;
   if (!field.type->choices().empty()) return nullptr;
@@ -137,6 +148,7 @@ std::string SignatureOf(const std::string& function, const config::ConfigType& o
     ReplaceAll("list[str]", "collections.abc.Iterable[str]", &type);
     ReplaceAll("dict[int, int]", "collections.abc.Mapping[int, int]", &type);
     ReplaceAll("dict[str, str]", "collections.abc.Mapping[str, str]", &type);
+    ReplaceAll("dict[str, float]", "collections.abc.Mapping[str, float]", &type);
     ReplaceAll("dict[str, Any]", "collections.abc.Mapping[str, typing.Any]", &type);
     // What users must give, a function may do without.
     const std::string value = field.rules.required ? "..." : Literal(field.default_value);

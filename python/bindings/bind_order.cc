@@ -7,6 +7,7 @@
 
 #include <numeric>
 
+#include "bind_options.h"
 #include "bindings.h"
 #include "bound_stream.h"
 #include "easydata/base/random.h"
@@ -17,6 +18,7 @@
 #include "easydata/source/read_order.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/stream/gather_rows.h"
+#include "easydata/transform/part_rows.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
@@ -103,6 +105,25 @@ void BindReadOrder(nb::module_& m) {
 
 void BindOrder(nb::module_& m) {
   BindReadOrder(m);
+  static const std::string part_numbers_signature =
+      SignatureOf("part_numbers", config::ConfigTypeOf<transform::PartOptions>(), "num_rows: int",
+                  "numpy.typing.NDArray[numpy.int64]");
+  m.def(
+      "part_numbers",
+      [](int64_t num_rows, const nb::kwargs& given) {
+        const auto options = OptionsFromPython<transform::PartOptions>(given);
+        Check(options.Validate());
+        std::vector<int64_t> numbers;
+        if (num_rows > 0) {
+          const transform::CountedParts parts(options, num_rows);
+          for (int64_t row = 0; row < num_rows; ++row) {
+            if (parts.Has(row)) numbers.push_back(row);
+          }
+        }
+        return ToNumpy(std::move(numbers));
+      },
+      nb::arg("num_rows"), nb::arg("options"), nb::sig(part_numbers_signature.c_str()),
+      "Which of counted rows are in a part, in order.");
   m.def(
       "shuffle_window",
       [](const Stream& stream, int64_t rows, uint64_t seed, const std::string& key, int64_t bytes,

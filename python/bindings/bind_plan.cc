@@ -21,6 +21,9 @@
 #include "easydata/plan/of_vocabulary.h"
 #include "easydata/plan/one_shard.h"
 #include "easydata/plan/packed.h"
+#include "easydata/plan/part.h"
+#include "easydata/plan/row_range.h"
+#include "easydata/plan/selected_rows.h"
 #include "easydata/plan/shuffled.h"
 #include "easydata/plan/tokenized.h"
 #include "operators/arrow_exchange.h"
@@ -370,6 +373,17 @@ void BindPlan(nb::module_& m) {
             return Ask(self, [](const plan::LogicalPlan& plan) { return plan.FieldNames(); });
           },
           "Names of the fields that rows have; of rows without a schema, those of the first one.")
+      .def(
+          "stated_rows",
+          [](const BoundPlan& self) -> std::optional<int64_t> {
+            const auto stated =
+                Ask(self, [](const plan::LogicalPlan& plan) { return plan.StatedRows(); });
+            if (!stated.has_value()) return std::nullopt;
+            int64_t rows = 0;
+            for (const plan::ShardRows& shard : *stated) rows += shard.rows;
+            return rows;
+          },
+          "How many rows there are, where all shards state it without being read; else None.")
       .def_prop_ro(
           "can_seek", [](const BoundPlan& self) { return self.plan->CanSeek(); },
           "Whether a stream may start at any row of a shard without making those before.");
@@ -437,6 +451,34 @@ void BindPlan(nb::module_& m) {
       "The rows of files as one shard: all, or those from one to before another, by their numbers "
       "among those of all files. `rows` reads the same row by row, which a shuffle of ranges "
       "needs.");
+  m.def(
+      "rows_between",
+      [](const BoundPlan& input, int64_t begin, std::optional<int64_t> end) {
+        return BoundPlan(plan::RowsBetween(input.plan, begin, end), input.owned);
+      },
+      nb::arg("input"), nb::arg("begin"), nb::arg("end").none() = nb::none(),
+      "The rows from one to before another, or to the last, as one shard.");
+  m.def(
+      "selected_rows",
+      [](const PySource& source, std::vector<int64_t> numbers, std::string name,
+         std::optional<std::vector<std::string>> columns) {
+        return BoundPlan(plan::SelectedRows(source.source, std::move(name), std::move(numbers),
+                                            std::move(columns)),
+                         Owned());
+      },
+      nb::arg("source"), nb::arg("numbers"), nb::kw_only(), nb::arg("name"),
+      nb::arg("columns").none(),
+      "Rows of files by their numbers among those of all files, in this order, as one shard.");
+  static const std::string part_rows_signature =
+      SignatureOf("part_rows", ConfigTypeOf<transform::PartOptions>(), "input: Plan", "Plan");
+  m.def(
+      "part_rows",
+      [](const BoundPlan& input, const nb::kwargs& given) {
+        auto options = OptionsFromPython<transform::PartOptions>(given);
+        return BoundPlan(Unwrap(plan::Part(input.plan, std::move(options))), input.owned);
+      },
+      nb::arg("input"), nb::arg("options"), nb::sig(part_rows_signature.c_str()),
+      "The rows of one part, in the order in which they come.");
   static const std::string concatenated_rows_signature = SignatureOf(
       "concatenated_rows", ConfigTypeOf<VocabularyOptions>(),
       "inputs: collections.abc.Sequence[Plan], shards: collections.abc.Sequence[tuple[str, int, "

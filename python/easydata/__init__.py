@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from easydata.core.async_dataset import AsyncDataset
     from easydata.core.config import (
         CacheStageConfig,
+        ConfigError,
         DatasetConfig,
         LoadStageConfig,
         MixStageConfig,
@@ -162,6 +163,7 @@ else:
             "ChatTemplateTransform": "easydata.transforms.chat",
             "CombineFields": "easydata.transforms.fields",
             "CompositeShardedSource": "easydata.sources.composite",
+            "ConfigError": "easydata.core.config",
             "ConvertInputOutputToChatML": "easydata.transforms.chat",
             "ConvertToChatML": "easydata.transforms.chat",
             "CsvShardedSource": "easydata.sources.csv",
@@ -269,9 +271,8 @@ else:
             "sources",
             "transforms",
             "utils",
-            "jax",
-            "torch",
         ],
+        ["jax", "torch"],
     )
 
 __version__ = "0.2.0"
@@ -298,6 +299,7 @@ __all__ = [
     "ChatTemplateTransform",
     "CombineFields",
     "CompositeShardedSource",
+    "ConfigError",
     "ConvertInputOutputToChatML",
     "ConvertToChatML",
     "CsvShardedSource",

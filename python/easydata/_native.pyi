@@ -14,11 +14,19 @@ import os
 from typing import Annotated, Any, Literal
 
 import numpy
+import numpy.typing
 from numpy.typing import NDArray
 
 
 class Cancelled(RuntimeError):
     """Raised by a stream that was closed while it was being read."""
+
+class MissingKey(KeyError):
+    """
+    A KeyError whose text is a sentence: Python shows that of a plain one as a literal, quotes and backslashes too.
+    """
+
+    def __str__(self) -> str: ...
 
 class Lent:
     """A Python object that the engine borrows while somebody holds this."""
@@ -496,6 +504,11 @@ class Plan:
         Names of the fields that rows have; of rows without a schema, those of the first one.
         """
 
+    def stated_rows(self) -> int | None:
+        """
+        How many rows there are, where all shards state it without being read; else None.
+        """
+
     @property
     def can_seek(self) -> bool:
         """
@@ -522,6 +535,17 @@ def one_shard(files: Plan, source: Source, name: str, ranges: Sequence[tuple[int
     """
     The rows of files as one shard: all, or those from one to before another, by their numbers among those of all files. `rows` reads the same row by row, which a shuffle of ranges needs.
     """
+
+def rows_between(input: Plan, begin: int, end: int | None = None) -> Plan:
+    """The rows from one to before another, or to the last, as one shard."""
+
+def selected_rows(source: Source, numbers: Sequence[int], *, name: str, columns: Sequence[str] | None) -> Plan:
+    """
+    Rows of files by their numbers among those of all files, in this order, as one shard.
+    """
+
+def part_rows(input: Plan, *, parts: Mapping[str, float] | None = None, part: str | None = None, part_seed: int = 0, part_by: str | None = None) -> Plan:
+    """The rows of one part, in the order in which they come."""
 
 def concatenated_rows(inputs: Sequence[Plan], shards: Sequence[tuple[str, int, str]], rows: Plan, notice: Callable[[str], object] | None, *, allow_vocabularies: bool = False) -> Plan:
     """
@@ -797,6 +821,9 @@ def shuffle_limits() -> dict[str, int]:
     """
     What shuffles hold unless told otherwise: bytes of a window of "rows" and of other windows, bytes and rows that "grain" keeps and gathers at once.
     """
+
+def part_numbers(num_rows: int, *, parts: Mapping[str, float] | None = None, part: str | None = None, part_seed: int = 0, part_by: str | None = None) -> numpy.typing.NDArray[numpy.int64]:
+    """Which of counted rows are in a part, in order."""
 
 def shuffle_window(stream: Stream, rows: int, seed: int = 0, key: str = 'shuffle', bytes: int = 0, rows_per_batch: int = 0) -> Stream:
     """

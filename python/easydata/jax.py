@@ -143,6 +143,9 @@ class GlobalBatches(Iterator[dict[str, Any]]):
         # What came in place of the batch after those in `_ahead`.
         self._error: Exception | None = None
 
+    def __repr__(self) -> str:
+        return f"easydata.jax.iterate({self._loader!r})"
+
     def __next__(self) -> dict[str, Any]:
         while not self._ended and self._error is None and len(self._ahead) <= self._prefetch:
             self._read()

@@ -178,6 +178,9 @@ class LoaderDataset(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
         # Rows of the loader's next batch that were taken before the loaded state was saved.
         self._skip = 0
 
+    def __repr__(self) -> str:
+        return f"easydata.torch.dataset({self._loader!r}, batches={self._by_batch})"
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         if get_worker_info() is not None:
             raise RuntimeError(_NO_WORKERS)

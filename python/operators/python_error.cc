@@ -19,6 +19,7 @@ constexpr const char kPythonErrorId[] = "easydata::PythonError";
 constexpr Py_ssize_t kLongestShown = 80;
 
 PyObject* cancelled_type = nullptr;
+PyObject* missing_key_type = nullptr;
 
 /// An exception of the same type that says the same, and has no frames. One that was raised holds
 /// the frames that it came through, also those of who reads the stream, and so the stream. Invalid
@@ -174,7 +175,7 @@ void Check(const Status& status) {
     case arrow::StatusCode::Invalid:
       Raise(PyExc_ValueError, message);
     case arrow::StatusCode::KeyError:
-      Raise(PyExc_KeyError, message);
+      Raise(missing_key_type, message);
     case arrow::StatusCode::TypeError:
       Raise(PyExc_TypeError, message);
     case arrow::StatusCode::IndexError:
@@ -217,6 +218,17 @@ void BindStatus(nb::module_& m) {
       "easydata._native.Cancelled", "Raised by a stream that was closed while it was being read.",
       PyExc_RuntimeError, nullptr);
   m.attr("Cancelled") = nb::borrow(cancelled_type);
+  missing_key_type = PyErr_NewExceptionWithDoc(
+      "easydata._native.MissingKey",
+      "A KeyError whose text is a sentence: Python shows that of a plain one as a literal, quotes "
+      "and backslashes too.",
+      PyExc_KeyError, nullptr);
+  nb::object missing_key = nb::borrow(missing_key_type);
+  missing_key.attr("__str__") = nb::cpp_function(
+      [](nb::handle self) { return nb::borrow(PyExc_LookupError).attr("__str__")(self); },
+      nb::is_method(), nb::scope(missing_key), nb::name("__str__"),
+      nb::sig("def __str__(self) -> str"));
+  m.attr("MissingKey") = missing_key;
 }
 
 }  // namespace easydata

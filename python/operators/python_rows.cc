@@ -33,6 +33,13 @@ class PythonRowsPlan : public plan::LogicalPlan {
 
   bool CanSeek() const override { return options_.schema != nullptr; }
 
+  Result<std::optional<std::vector<plan::ShardRows>>> StatedRows() const override {
+    if (!options_.num_rows.has_value()) return std::nullopt;
+    ARROW_ASSIGN_OR_RAISE(const auto shards, ShardNames());
+    if (shards.size() != 1) return std::nullopt;
+    return std::vector<plan::ShardRows>{{shards.front(), *options_.num_rows}};
+  }
+
   Result<std::optional<std::vector<std::string>>> FirstRowNames() const override {
     if (options_.schema != nullptr || options_.order.mode != source::SourceShuffle::kNone) {
       return LogicalPlan::FirstRowNames();
@@ -99,6 +106,11 @@ class PythonRowsPlan : public plan::LogicalPlan {
 
   Result<StreamPlan> MakeStream(const plan::Request& request,
                                 const source::SourceShuffleOptions& order) const {
+    if (request.numbers_rows && options_.order.mode != source::SourceShuffle::kNone) {
+      return Status::Invalid(options_.type_name,
+                             ": these rows are numbered as they are shuffled, which says nothing "
+                             "of which row it is; split them before they are shuffled");
+    }
     auto source = std::make_shared<PythonSource>(options_.open);
     if (request.shards.has_value()) {
       source->shard_names = *request.shards;

@@ -98,6 +98,9 @@ class DiskCache(CacheLayer):
         # Files that should not be there: what is newer could not be written, or they not removed.
         self._outdated: dict[str, tuple[int, int, int]] = {}
         self._verified: OrderedDict[tuple[int, int, int], None] = OrderedDict()
+
+    def __repr__(self) -> str:
+        return f"DiskCache({str(self.cache_dir)!r})"
         try:
             self._folder.part("writing")
         except OSError as error:

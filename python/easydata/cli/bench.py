@@ -156,7 +156,7 @@ def _read_texts(data: Sequence[str], content_field: str, megabytes: float) -> tu
     for row in source:
         if content_field not in row:
             hint = _native.suggestion(content_field, list(row))
-            raise KeyError(f"the rows have no column {content_field!r}{hint}")
+            raise _native.MissingKey(f"the rows have no column {content_field!r}{hint}")
         texts.append(str(row[content_field]))
         size += len(texts[-1].encode())
         if size >= megabytes * 2**20:

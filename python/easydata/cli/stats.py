@@ -36,7 +36,17 @@ def stats(values: dict[str, Any], report: Report, *, shuffle: bool, batch_size: 
     # As they lie: an order changes nothing of what there is.
     sources = {
         str(dataset.name): create_source(
-            replace(dataset, shuffle=None, shuffle_window_bytes=None, num_rows=None, columns=None)
+            replace(
+                dataset,
+                shuffle=None,
+                shuffle_window_bytes=None,
+                num_rows=None,
+                columns=None,
+                parts=None,
+                part=None,
+                part_seed=0,
+                part_by=None,
+            )
         )
         for dataset in config.datasets
     }
@@ -133,6 +143,8 @@ def _notes(dataset: DatasetConfig, config: PipelineConfig, blocks: Any) -> list[
         notes.append("rows of blocks are estimated, of a sample that was counted")
     if dataset.num_rows is not None:
         notes.append("the whole dataset is measured; num_rows uses the first rows of the order")
+    if dataset.parts is not None:
+        notes.append("the whole dataset is measured; parts divides it")
     if config.pack.enabled:
         notes.append(
             "a row here is a document; packed rows hold several, so that batches are mixed better"

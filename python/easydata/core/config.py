@@ -128,6 +128,12 @@ class ObservabilityConfig:
 @declared
 class PipelineConfig:
     def __post_init__(self) -> None:
+        if isinstance(self.datasets, (DatasetConfig, Mapping, str, os.PathLike)):
+            kind = type(self.datasets).__name__
+            raise ConfigError(
+                "PipelineConfig",
+                [f"datasets must be a list of DatasetConfigs, not a {kind}; write [{_one(kind)}]"],
+            )
         if not self.datasets:
             raise ConfigError("PipelineConfig", ["datasets must name at least one dataset"])
         unnamed = [
@@ -183,6 +189,11 @@ class PipelineConfig:
                 values once its aliases are put in, or as in from_dict().
         """
         return cls.from_dict(read_config_file(path))
+
+
+def _one(kind: str) -> str:
+    """How one dataset is written, of which somebody gave something of this type."""
+    return {"DatasetConfig": "DatasetConfig(...)", "dict": "{...}"}.get(kind, "DatasetConfig(path)")
 
 
 def _names_in_weights(config: PipelineConfig) -> list[str]:

@@ -60,6 +60,10 @@ class DatasetConfig:
     template_date: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None
     view: Literal["json", "transformers"] | None = None
+    parts: dict[str, float] | None = None
+    part: str | None = None
+    part_seed: int = 0
+    part_by: str | None = None
     delimiter: str | None = None
     quotechar: str = "\""
     encoding: str = "utf-8"

@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from easydata import _native
+from easydata.core.short_repr import call, is_same, table
 from easydata.core.takes_options import declared_options
+from easydata.keywords import ANSWERS
 
 _T = TypeVar("_T", bound=type)
 
@@ -131,6 +133,8 @@ def declared(cls: _T) -> _T:
                 raise TypeError(f"{cls.__name__} has no option {key!r}{hint}")
         plain_init(self, *args, **kwargs)
 
+    setattr(init, ANSWERS, True)
+
     def set_option(self: Any, key: str, value: Any) -> None:
         if key not in known:
             hint = _native.suggestion(key, names)
@@ -142,8 +146,8 @@ def declared(cls: _T) -> _T:
     # Assigned like this since both are part of what the decorator makes.
     made.__init__ = init
     made.__setattr__ = set_option
-    if "data_files" in known:
-        made.__repr__ = _repr_without_secrets
+    made.__repr__ = _short_repr
+    made._repr_html_ = _repr_html
     _classes[cls.__name__] = made
     return cast(_T, made)
 
@@ -159,15 +163,29 @@ def without_secrets(value: Any) -> Any:
     return value
 
 
-def _repr_without_secrets(config: Any) -> str:
-    shown = []
+def _shown_options(config: Any) -> dict[str, Any]:
+    """The options of a config that somebody set to something else than their defaults."""
+    shown = {}
     for field in dataclasses.fields(config):
-        if field.repr:
-            value = getattr(config, field.name)
-            if field.name == "data_files":
-                value = without_secrets(value)
-            shown.append(f"{field.name}={value!r}")
-    return f"{type(config).__name__}({', '.join(shown)})"
+        value = getattr(config, field.name)
+        default = field.default
+        if type(value).__name__ in _said_by_being_given:
+            default = None
+        elif field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        if field.name == "data_files" and isinstance(value, Mapping):
+            value = without_secrets(value)
+        if field.repr and not _is_unset(value) and not is_same(value, default):
+            shown[field.name] = value
+    return shown
+
+
+def _short_repr(config: Any) -> str:
+    return call(type(config).__name__, **_shown_options(config))
+
+
+def _repr_html(config: Any) -> str:
+    return table(type(config).__name__, _shown_options(config))
 
 
 def options_of(config: Any, options: str, **names: str) -> dict[str, Any]:

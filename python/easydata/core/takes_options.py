@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from easydata import _native
+from easydata.core.short_repr import changed
+from easydata.keywords import ANSWERS, nearest
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -30,6 +32,12 @@ def _structs() -> dict[str, dict[str, Any]]:
 def declared_options(struct: str) -> dict[str, dict[str, Any]]:
     """The options of one of the engine's structs by name, as they are declared."""
     return {option["name"]: option for option in _structs()[struct]["fields"]}
+
+
+def changed_options(struct: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options of one of the engine's structs that differ from their defaults."""
+    declared = declared_options(struct)
+    return changed(given, {name: option["default"] for name, option in declared.items()})
 
 
 def declared_parameters(struct: str) -> dict[str, str]:
@@ -132,6 +140,7 @@ def takes_options_of(
             return function(*args, **kwargs)
 
         checked.__signature__ = signature  # type: ignore[attr-defined]
+        setattr(checked, ANSWERS, True)
         return checked
 
     return decorate
@@ -150,6 +159,7 @@ def _init(
 
     init.__name__, init.__qualname__, init.__doc__ = "__init__", f"{name}.__init__", text
     init.__signature__ = signature  # type: ignore[attr-defined]
+    setattr(init, ANSWERS, True)
     return init
 
 
@@ -160,7 +170,12 @@ def _bound(
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise TypeError(f"{name}() {error}") from None
+        said = str(error)
+        # As Python does, before anything that is missing, which may be what was meant.
+        if unknown := [key for key in kwargs if key not in signature.parameters]:
+            hint = nearest(unknown[0], signature)
+            said = f"got an unexpected keyword argument {unknown[0]!r}{hint}"
+        raise TypeError(f"{name}() {said}") from None
     bound.apply_defaults()
     return bound.arguments
 

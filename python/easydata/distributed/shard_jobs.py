@@ -71,12 +71,12 @@ class _PartRows(ShardedDataSource[Row]):
     """Some rows of a shard, under the numbers that they have there."""
 
     def __init__(self, part: Part) -> None:
-        self._part = part
+        self._sent = part
         self._rows: Sequence[Row] = part.rows or ()
 
     @property
     def shard_names(self) -> Sequence[str]:
-        return (self._part.shard,)
+        return (self._sent.shard,)
 
     def num_shards(self) -> int:
         return 1
@@ -85,7 +85,7 @@ class _PartRows(ShardedDataSource[Row]):
         return self.open_shard_at_row(shard_name, 0)
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Row]:
-        return iter(self._rows[max(0, row - self._part.first) :])
+        return iter(self._rows[max(0, row - self._sent.first) :])
 
 
 class _NoRows(_PartRows):

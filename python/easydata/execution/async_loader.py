@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from easydata import _native
 from easydata.core.async_dataset import NO_LENGTH, AsyncDataset
+from easydata.core.short_repr import call, table
 from easydata.core.signatures import AsyncDataLoaderSignature
+from easydata.core.takes_options import changed_options
 from easydata.execution.collate import Batch, PadSpec, pad_specs
 from easydata.execution.sharding import DevicePrefetch, preshard_batch
 from easydata.execution.writers import as_source
@@ -115,6 +117,20 @@ class AsyncDataLoader(
 
     def __reduce__(self) -> str:
         raise TypeError(_NO_PICKLE.format(what="a loader"))
+
+    def __repr__(self) -> str:
+        return call(type(self).__name__, self._source, **self._shown_options())
+
+    def _repr_html_(self) -> str:
+        return table(type(self).__name__, {"of": self._source, **self._shown_options()})
+
+    def _shown_options(self) -> dict[str, Any]:
+        """What it was made with and differs from the defaults; nothing is read for it."""
+        given = {"sharding_map": self._sharding_map, "padding": self._padding}
+        return {
+            **changed_options("LoadOptions", self._options),
+            **{name: value for name, value in given.items() if value not in (None, {})},
+        }
 
     async def _ready(self, pass_number: int | None = None) -> None:
         """Returns once taking a batch, an end or an error waits for nothing."""
@@ -248,6 +264,17 @@ class AsyncDataLoader(
         self._exhausted = False
         self._said_empty = True  # what came before is not known here
 
+    def reset(self) -> None:
+        """Goes back to the first batch of the first epoch, as if nothing had been read.
+
+        `for batch in loader` goes on where the last one stopped; after this it starts over.
+        stats() and digest() begin anew, too. Batches that were handed out stay valid.
+        """
+        before = self._native
+        self._read(self._source)
+        before.close()
+        self._exhausted = self._said_empty = False
+
     def stats(self) -> dict[str, Any]:
         """What this loader has done, and how far its stream was read.
 
@@ -347,6 +374,9 @@ class _RestOfEpoch(Iterator[Batch]):
 
     def __reduce__(self) -> str:
         raise TypeError(_NO_PICKLE.format(what="an iterator of a loader"))
+
+    def __repr__(self) -> str:
+        return f"iter({self._loader!r})"
 
     def __next__(self) -> Batch:
         if self._ended:

@@ -18,6 +18,7 @@ from easydata.core.config import (
     TokenizeStageConfig,
     check,
 )
+from easydata.core.short_repr import call, table
 from easydata.execution.cache_stage import CacheStage
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import freeze_listings
@@ -83,9 +84,22 @@ class Pipeline(Generic[_Built_co]):
     """
 
     def __init__(self, config: PipelineConfig) -> None:
+        if not isinstance(config, PipelineConfig):
+            raise TypeError(
+                f"Pipeline() takes a PipelineConfig, not a {type(config).__name__}; a dict or the "
+                "path of a config file takes Pipeline.from_config()"
+            )
         self._context = PipelineContext(config=config, seed=config.seed)
         self._data: dict[str, Any] | None = None
         self._advised: set[str] = set()
+
+    def __repr__(self) -> str:
+        config = self._context.config
+        return call("Pipeline", [each.name for each in config.datasets], stages=self.get_stages())
+
+    def _repr_html_(self) -> str:
+        made = {name: f"{made!r}" for name, made in (self._data or {}).items()}
+        return table("Pipeline", {**made, "stages": " → ".join(self.get_stages()) or "none yet"})
 
     @classmethod
     def from_config(
@@ -359,6 +373,8 @@ def create_pipeline(
         default_tokenizer: Tokenizer of datasets that name none.
         **options: More options of PipelineConfig: configs, or dicts of their options.
     """
+    if isinstance(datasets, (DatasetConfig, Mapping, str, os.PathLike)):
+        PipelineConfig(datasets=datasets)  # type: ignore[arg-type]  # refuses it
     return Pipeline.from_config(
         {"datasets": list(datasets), "default_tokenizer": default_tokenizer, **options}
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from easydata import _native
 from easydata.core.async_dataset import NO_LENGTH
+from easydata.core.short_repr import call, table
 
 if TYPE_CHECKING:
     from easydata.execution.async_loader import AsyncDataLoader
@@ -42,6 +43,12 @@ class LoadersInTurn:
     def __bool__(self) -> bool:
         """True: the loaders are there, whatever is in them."""
         return True
+
+    def __repr__(self) -> str:
+        return call(type(self).__name__, self.loaders)
+
+    def _repr_html_(self) -> str:
+        return table(type(self).__name__, self.loaders)
 
     def __iter__(self) -> Iterator[Batch]:
         return _RestOfTurns(self)
@@ -126,6 +133,13 @@ class LoadersInTurn:
             raise
         self._turn, self._ended = state["turn"], list(state["ended"])
         self._given, self._before = dict(state["given"]), dict(state["before"])
+
+    def reset(self) -> None:
+        """Goes back to the first batches of all loaders, as if nothing had been read."""
+        for loader in self.loaders.values():
+            loader.reset()
+        self._start_pass()
+        self._before = dict.fromkeys(self.loaders, 0)
 
     def _check(self, state: Mapping[str, Any]) -> None:
         """Raises what is wrong with a state of several loaders."""
@@ -263,6 +277,9 @@ class _RestOfTurns(Iterator[Batch]):
     def __init__(self, loaders: LoadersInTurn) -> None:
         self._loaders = loaders
         self._ended = False
+
+    def __repr__(self) -> str:
+        return f"iter({self._loaders!r})"
 
     def __next__(self) -> Batch:
         batch = None if self._ended else self._loaders._next()

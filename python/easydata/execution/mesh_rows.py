@@ -9,6 +9,7 @@ from typing import Any
 import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
+from easydata.core.short_repr import short
 from easydata.execution.ranks import Ranks
 
 
@@ -17,6 +18,9 @@ def rows_over(mesh: Any, batch_axes: str | Sequence[str] | None) -> tuple[NamedS
 
     See easydata.jax.ranks() for arguments and errors.
     """
+    if not hasattr(mesh, "axis_names"):
+        hint = f'; its axis is named by batch_axes="{mesh}"' if isinstance(mesh, str) else ""
+        raise TypeError(f"mesh: must be a jax.sharding.Mesh, not {short(mesh)}{hint}")
     axes = _axes(mesh, batch_axes)
     sharding = NamedSharding(mesh, PartitionSpec(axes))
     parts = parts_of(mesh, axes)

@@ -107,4 +107,5 @@ class PrefetchIterator(Generic[T]):
         self.close()
 
     def __del__(self) -> None:
-        self._stop.set()
+        if hasattr(self, "_stop"):  # else it was refused its options
+            self._stop.set()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from easydata import _native
+from easydata.core.short_repr import short
 from easydata.tokenizers.tokenizer import Tokenizer
 
 __all__ = ["VerifiedFile", "VerifyReport", "verify"]
@@ -57,6 +58,10 @@ class VerifyReport:
         return [file for file in self.files if file.problem]
 
 
+def _is_path(data: object) -> bool:
+    return isinstance(data, str | os.PathLike)
+
+
 def verify(
     data: _Path | Sequence[_Path],
     *,
@@ -83,6 +88,13 @@ def verify(
         FileNotFoundError: When there are no such files.
         ValueError: When both `tokenizer` and `vocab_size` are given.
     """
+    if not _is_path(data) and not (
+        isinstance(data, Sequence) and all(_is_path(each) for each in data)
+    ):
+        raise TypeError(
+            "verify() takes a folder, a file or a pattern, or a list of them, not "
+            f"{short(data)}; rows are checked where they lie"
+        )
     if tokenizer is not None:
         if vocab_size is not None:
             raise ValueError("tokenizer, vocab_size: both say what the vocabulary is; give one")

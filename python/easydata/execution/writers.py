@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
+from easydata.core.short_repr import call, table
 from easydata.core.signatures import DatasetWriterSignature
 from easydata.core.sizes import parse_size, size_of_option
-from easydata.core.takes_options import takes_options_of
+from easydata.core.takes_options import changed_options, takes_options_of
 from easydata.execution.output_paths import path_in
 from easydata.execution.push.fitness import Plan
 from easydata.execution.push.hub_push import HubPush
@@ -47,7 +48,7 @@ _Columns = Sequence[str] | Mapping[str, str]
 _Progress = Callable[[dict[str, int]], object]
 
 
-@dataclass
+@dataclass(repr=False)
 class WriteStats:
     """What was written.
 
@@ -80,6 +81,16 @@ class WriteStats:
     mix_end: dict[str, Any] | None = None
     nulls: dict[str, int] = field(default_factory=dict)
     hub_url: str | None = None
+
+    def __repr__(self) -> str:
+        return call(type(self).__name__, **self._shown())
+
+    def _repr_html_(self) -> str:
+        return table(type(self).__name__, self._shown())
+
+    def _shown(self) -> dict[str, Any]:
+        counts = ("num_examples", "num_shards", "total_bytes")
+        return {name: value for name, value in vars(self).items() if value or name in counts}
 
 
 class DatasetWriter(
@@ -159,6 +170,12 @@ class DatasetWriter(
         self._progress = progress
         # What a schedule that counts steps takes for them; a pipeline's load options say.
         self._step_rows: list[tuple[int, int]] = []
+
+    def __repr__(self) -> str:
+        options = changed_options("WriteOptions", self._given)
+        if self._columns is not None:
+            options["columns"] = self._columns
+        return call(type(self).__name__, self._output_path, **options)
 
     @property
     def output_path(self) -> str:

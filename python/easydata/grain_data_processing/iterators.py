@@ -342,6 +342,10 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
     def __len__(self) -> int:
         return self.iterator_length
 
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"{name}({self._step} of {self.iterator_length} batches, {self._loader!r})"
+
     def reset(self) -> None:
         """Begins the next epoch."""
         if self._step == 0:

@@ -264,7 +264,7 @@ class LLMRowDataset(PlannedSource[dict[str, "np.ndarray"]]):
     def open_shard(self, shard_name: str) -> Iterator[dict[str, np.ndarray]]:
         """The rows."""
         if shard_name != "rows":
-            raise KeyError(f"there is no shard {shard_name!r}; the only one is 'rows'")
+            raise _native.MissingKey(f"there is no shard {shard_name!r}; the only one is 'rows'")
         return iter(self)
 
     def __iter__(self) -> Iterator[dict[str, np.ndarray]]:

@@ -250,7 +250,9 @@ def _text_row(row: Row, inform: TextDatasetInform, mixture: MixtureOptions) -> R
         return row  # a pair of answers has no text of its own
     elif not (mixture.pack_tokens and mixture.tokens_field_name in row):
         hint = _native.suggestion(content, list(row))
-        raise KeyError(f"a row of {inform.data_files!r} has no content field {content!r}{hint}")
+        raise _native.MissingKey(
+            f"a row of {inform.data_files!r} has no content field {content!r}{hint}"
+        )
     out.update({key: row[key] for key in kept if key in row})
     return out
 
@@ -258,7 +260,7 @@ def _text_row(row: Row, inform: TextDatasetInform, mixture: MixtureOptions) -> R
 def _image_row(row: Row, inform: VisualDatasetInform, mixture: MixtureOptions) -> Row:
     if inform.pixel_field not in row:
         hint = _native.suggestion(inform.pixel_field, list(row))
-        raise KeyError(
+        raise _native.MissingKey(
             f"a row of {inform.data_files!r} has no pixel field {inform.pixel_field!r}{hint}"
         )
     names = {inform.pixel_field: mixture.image_target_field}

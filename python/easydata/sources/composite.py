@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from easydata import _native
@@ -50,8 +50,8 @@ class CompositeShardedSource(
                 taken.add(unique)
                 self._shards[unique] = (index, name)
 
-    def __repr__(self) -> str:
-        return f"CompositeShardedSource({list(self._inputs)!r})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (list(self._inputs),), {}
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -66,7 +66,7 @@ class CompositeShardedSource(
         try:
             index, name = self._shards[shard_name]
         except KeyError:
-            raise KeyError(f"there is no shard {shard_name} in this composite") from None
+            raise _native.MissingKey(f"there is no shard {shard_name} in this composite") from None
         return self._inputs[index], name
 
     def open_shard(self, shard_name: str) -> Iterator[Any]:
@@ -99,6 +99,9 @@ class CompositeShardedSource(
 
     def _kept(self, keeping: Keeping) -> ShardedDataSource[Any]:
         return self._over([source._kept(keeping) for source in self._inputs])
+
+    def _part(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
+        return self._over([source._part(options) for source in self._inputs])
 
     def _unkept(self) -> ShardedDataSource[Any]:
         return self._over([source._unkept() for source in self._inputs])

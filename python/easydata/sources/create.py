@@ -16,8 +16,9 @@ from easydata.core.config import (
     check,
     merge_tokenizer_config,
 )
-from easydata.core.config_class import imported
+from easydata.core.config_class import from_plain, imported
 from easydata.core.idle_options import refuse_idle_options
+from easydata.core.short_repr import short
 from easydata.core.sizes import size_of_option
 from easydata.core.takes_options import declared_options
 from easydata.sources.data_files import list_data_files
@@ -38,8 +39,25 @@ from easydata.transforms.tokenize_row import TokenizerManager
 from easydata.transforms.trainer_examples import gives_examples, named_transform
 
 
+def _dataset(config: DatasetConfig | str | os.PathLike[str] | Mapping[str, Any]) -> DatasetConfig:
+    """The config of a data set, of which somebody may have given the files alone, or a dict."""
+    if isinstance(config, DatasetConfig):
+        return config
+    if isinstance(config, str | os.PathLike):
+        return DatasetConfig(data_files=config)
+    if isinstance(config, Mapping):
+        made: DatasetConfig = from_plain(DatasetConfig, config)
+        return made
+    raise TypeError(
+        "create_source() takes a DatasetConfig, the path of files, or a dict of options, not "
+        f"{short(config)}; rows in memory are DatasetConfig(data_files=rows)"
+    )
+
+
 def create_source(
-    config: DatasetConfig, seed: int | None = None, listing: _native.FileListing | None = None
+    config: DatasetConfig | str | os.PathLike[str] | Mapping[str, Any],
+    seed: int | None = None,
+    listing: _native.FileListing | None = None,
 ) -> ShardedDataSource[Any]:
     """The source that a data set's config describes: its rows up to where they are tokenized.
 
@@ -47,8 +65,8 @@ def create_source(
     error that names them. `config.shuffle` shuffles the rows by `seed` (None: 0), in windows of
     `config.shuffle_window_bytes`; `config.num_rows` limits them; `format_callback`, `format_fields`
     and `transform` make other rows of them; examples for a trainer are kept at `config.cache_path`.
-    `listing` has the files that `data_files` stand for,
-    where they were listed before.
+    `listing` has the files that `data_files` stand for, where they were listed before. A path, or
+    a dict of its options, does for a config.
 
     Raises:
         FileNotFoundError: `data_files` match nothing; such a name is never taken for the Hub's.
@@ -58,6 +76,7 @@ def create_source(
         ValueError: The format cannot be told, `shuffle_window_bytes` is no size, or `decode` is
             given for what are no ArrayRecord files.
     """
+    config = _dataset(config)
     check(config)
     known = None if listing is None else KnownFiles(listing)
     source = formatted(dataset_rows(config, seed, known), config)
@@ -107,6 +126,9 @@ def dataset_rows(
         require_fields(source, config.columns, f"columns of dataset {config.name!r}")
         if not isinstance(source, ParquetShardedSource):  # which reads no others
             source = source.select_fields(config.columns)
+    if config.parts is not None:
+        given = {name: getattr(config, name) for name in declared_options("PartOptions")}
+        source = source._part({name: value for name, value in given.items() if value is not None})
     window = window_bytes_of(config)
     if config.shuffle is not None:
         source = source.shuffle(config.shuffle, seed, window_bytes=window)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from easydata import _native
+from easydata.core.short_repr import short
 
 DataFiles: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -57,7 +58,16 @@ def list_data_files(
     not there is listed all the same, unless none is there; it is found lost when its turn comes.
     `commits`: see pinned().
     """
-    items = [data_files] if isinstance(data_files, (str, os.PathLike)) else list(data_files)
+    items: list[Any]
+    if isinstance(data_files, (str, os.PathLike)):
+        items = [data_files]
+    elif isinstance(data_files, Iterable):
+        items = list(data_files)
+    else:
+        raise TypeError(
+            "data_files: must be a path, a pattern or a folder, or a list of them, not "
+            f"{short(data_files)}"
+        )
     commits = {} if commits is None else commits
     names = [pinned(os.fspath(item), storage_options, commits) for item in items]
     listing, left_out = _native.list_data_files(names, storage_options, keeps_missing)

@@ -12,7 +12,7 @@ from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
 from easydata.core.sizes import size_of_option
 from easydata.sources.data_files import DataFiles, list_data_files
-from easydata.sources.sharded_source import PlannedSource, ShardInfo
+from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo
 
 Row: TypeAlias = dict[str, Any]
 
@@ -126,8 +126,8 @@ class FileSource(PlannedSource[Row]):
         # What the engine remembers of the files is found again by whoever gets the copy.
         return {**super().__getstate__(), "_made": None}
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self._files)} files, first {self._files[:1]})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._files[0] if len(self._files) == 1 else list(self._files),), {}
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -158,7 +158,7 @@ class FileSource(PlannedSource[Row]):
         try:
             return self._files.index(shard_name)
         except ValueError:
-            raise KeyError(f"there is no shard {shard_name} in {self!r}") from None
+            raise _native.MissingKey(f"there is no shard {shard_name} in {self!r}") from None
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """Number, size and, where the file says so at once, rows of a file."""
@@ -184,6 +184,14 @@ class FileSource(PlannedSource[Row]):
             if self._on_missing == "raise":
                 raise
             return 0
+
+    def _why_unselected(self) -> str:
+        if self._on_error != "raise" or self._on_missing != "raise":
+            return "rows that cannot be read are left out here, so that the others have no numbers"
+        return ""
+
+    def _select(self, numbers: list[int]) -> ShardedDataSource[Row]:
+        return SelectedFileRows(self, numbers)
 
     # The columns that the source was made to read; all where it is None.
     _columns: Sequence[str] | None = None
@@ -234,3 +242,56 @@ class FormatSource(FileSource):
         cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
     ) -> FileSource:
         return cls(files, kind, **options)
+
+
+class SelectedFileRows(PlannedSource[Row]):
+    """Rows of files by their numbers among those of all files, as one shard.
+
+    Args:
+        files: The files.
+        numbers: The rows, in the order in which they come.
+    """
+
+    def __init__(self, files: FileSource, numbers: Sequence[int]) -> None:
+        self._files = files
+        self._numbers = numbers
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """The one shard's name."""
+        return ("rows",)
+
+    def num_shards(self) -> int:
+        """One."""
+        return 1
+
+    def open_shard(self, shard_name: str) -> Iterator[Row]:
+        """The rows, in order."""
+        return _native.iterate_rows(self._plan.stream(None, [shard_name]))
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """The number of rows."""
+        return ShardInfo(shard_id=0, shard_name=shard_name, num_rows=len(self._numbers))
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __repr__(self) -> str:
+        return f"SelectedFileRows({self._files!r}, {len(self._numbers)} rows)"
+
+    def _why_unselected(self) -> str:
+        return ""
+
+    def _select(self, numbers: list[int]) -> ShardedDataSource[Row]:
+        return SelectedFileRows(self._files, [self._numbers[number] for number in numbers])
+
+    def _listings(self) -> list[_native.FileListing]:
+        return self._files._listings()
+
+    def _make_plan(self) -> _native.Plan:
+        return _native.selected_rows(
+            self._files._source,
+            self._numbers,
+            name=self._files._name,
+            columns=self._files._columns,
+        )

@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from easydata import _native
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.tables import (
+    ReadOnce,
+    TableRows,
+    arrow_of,
+    batches_from,
+    digest_of,
+    stored,
+    stored_schema,
+)
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 
 _ROWS_AT_ONCE = 1024
@@ -49,8 +60,9 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
     def __init__(self, dataset: Any, name: str | None = None) -> None:
         if not (hasattr(dataset, "__iter__") or _is_indexable(dataset)):
             raise TypeError(
-                "expected a data set (a Hugging Face Dataset, a list of dicts, or an iterable), "
-                f"got {type(dataset).__name__}"
+                "expected data: a table (of pandas, polars, pyarrow, DuckDB, or whatever hands out "
+                "Arrow), a dict of columns, a list of dicts, an iterable, or a Hugging Face "
+                f"Dataset; got {type(dataset).__name__}"
             )
         if hasattr(dataset, "keys") and not isinstance(dataset, (list, tuple)):
             splits = ", ".join(str(key) for key in dataset)
@@ -85,8 +97,33 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
 
     def __len__(self) -> int:
         if self.is_streaming:
-            raise TypeError("a streaming data set does not know its number of rows")
+            raise TypeError(
+                "a streaming data set does not know its number of rows before they are read; count "
+                "them by sum(1 for _ in source), or save them, and read the files"
+            )
         return len(self._dataset)
+
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._dataset,), {"name": self._name} if self._label else {}
+
+    def _why_unselected(self) -> str:
+        return "a streaming data set reads one row after the other" if self.is_streaming else ""
+
+    def _select(
+        self, numbers: Sequence[int] | NDArray[np.int64]
+    ) -> ShardedDataSource[dict[str, Any]]:
+        selected = copy.copy(self)
+        selected._made_plan = None
+        if hasattr(self._dataset, "select"):
+            selected._dataset = self._dataset.select(numbers)
+        else:
+            selected._dataset = _Chosen(self._dataset, numbers)
+        return selected
+
+    def _part(self, options: dict[str, Any]) -> ShardedDataSource[dict[str, Any]]:
+        if self.is_streaming or "part_by" in options:
+            return super()._part(options)
+        return self._select(_native.part_numbers(len(self), **options))
 
     @property
     def _at_hand(self) -> bool:
@@ -94,7 +131,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
 
     def _check(self, shard_name: str) -> None:
         if shard_name != self.shard_names[0]:
-            raise KeyError(f"there is no shard {shard_name}, only {self.shard_names[0]}")
+            raise _native.MissingKey(f"there is no shard {shard_name}, only {self.shard_names[0]}")
 
     def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
         """The rows, in order."""
@@ -135,7 +172,10 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
     def _make_plan(self) -> _native.Plan:
         schema = self._arrow_schema()
         if schema is None:
-            return self._rows_plan(name=self._label, num_rows=self.estimated_length)
+            known: dict[str, Any] = {"name": self._label, "num_rows": self.estimated_length}
+            if isinstance(self._dataset, _Chosen):
+                known["description"] = {**self._description(), "numbers": self._dataset.digest}
+            return self._rows_plan(**known)
 
         return self._rows_plan(
             name=self._label,
@@ -187,17 +227,140 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         }
 
 
+class TableShardedSource(HFDatasetShardedSource):
+    """A table in memory as one shard, whose rows are read as Arrow.
+
+    Args:
+        table: A `pyarrow.Table`.
+        name: What stats() calls it, and the shard's name, to which ":0" is added.
+    """
+
+    def __init__(self, table: pa.Table, name: str | None = None) -> None:
+        super().__init__(TableRows(table), name or "table")
+        self._label = name or ""
+
+    def __repr__(self) -> str:
+        columns = ", ".join(self._dataset.table.column_names)
+        return f"TableShardedSource({len(self)} rows of {columns})"
+
+    def _arrow_schema(self) -> pa.Schema:
+        schema: pa.Schema = self._dataset.table.schema
+        return schema
+
+    def _description(self) -> dict[str, Any]:
+        schema = self._arrow_schema()
+        columns = {field.name: str(field.type) for field in schema}
+        described = {"kind": "table", "rows": len(self), "columns": columns}
+        digest = self._dataset.digest
+        return described if digest is None else {**described, "numbers": digest}
+
+
+class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
+    """Batches of Arrow's as one shard: of a `pyarrow.dataset`, or of what can be read once.
+
+    Args:
+        data: A `pyarrow.dataset.Dataset`, or batches that are read once.
+        name: What stats() calls it, and the shard's name, to which ":0" is added.
+    """
+
+    def __init__(self, data: Any, name: str | None = None) -> None:
+        self._data = data
+        self._name = name or "arrow"
+        self._label = name or ""
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """The one shard's name."""
+        return (f"{self._name}:0",)
+
+    def num_shards(self) -> int:
+        """One."""
+        return 1
+
+    def __len__(self) -> int:
+        if isinstance(self._data, ReadOnce):
+            raise TypeError(
+                "what can be read once does not know its number of rows; give a table "
+                "(reader.read_all()), or save the rows, and read the files"
+            )
+        return int(self._data.count_rows())
+
+    def __repr__(self) -> str:
+        kind = "read once" if isinstance(self._data, ReadOnce) else "dataset"
+        return f"ArrowBatchesSource({kind}: {', '.join(self._data.schema.names)})"
+
+    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
+        """The rows, in order."""
+        return self.open_shard_at_row(shard_name, 0)
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[dict[str, Any]]:
+        """The rows from row `row` on; those before are read."""
+        return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
+
+    def _batches(self, shard: str, row: int, state: str | None = None) -> Iterator[pa.RecordBatch]:
+        if isinstance(self._data, ReadOnce):
+            return batches_from(self._data.batches(), row)
+        return batches_from(map(stored, self._data.to_batches()), row)
+
+    def _shuffled_plan(self, order: Shuffle) -> _native.Plan:
+        if order.shuffle != "rows":
+            raise ValueError(
+                f"batches of Arrow's come one after the other: {order.shuffle!r} cannot be; use "
+                'shuffle("rows"), which shuffles rows within windows, or give a table or files'
+            )
+        return _native.shuffled_rows(self._plan, **order.options())
+
+    def _make_plan(self) -> _native.Plan:
+        schema = stored_schema(self._data.schema)
+        columns = {field.name: str(field.type) for field in schema}
+        return self._rows_plan(
+            name=self._label,
+            open=copy.copy(self)._batches,  # no circle with the plan
+            schema=schema,
+            description={"kind": "Arrow batches", "columns": columns},
+        )
+
+
 def wrap_hf_dataset(dataset: Any, name: str | None = None) -> ShardedDataSource[Any]:
-    """A source of a data set in memory; a source comes back as it is.
+    """Make a source of data in memory; a source comes back as it is.
+
+    Tables are read as Arrow: those of pandas, polars, pyarrow and DuckDB, dicts of columns, and
+    whatever hands out Arrow (`__arrow_c_stream__`). So is a `pyarrow.dataset`, batch by batch, and
+    a `RecordBatchReader`, once. Others are read row by row.
 
     Raises:
         TypeError: `dataset` is neither a source nor anything that holds rows.
+        ValueError: It is a table whose rows could not be dicts.
     """
     if isinstance(dataset, ShardedDataSource):
         return dataset
     if isinstance(dataset, (str, bytes)):
         raise TypeError("expected a data set, got text; use create_source() for files")
+    if not hasattr(dataset, "with_format"):  # as those of `datasets` have
+        arrow = arrow_of(dataset)
+        if arrow is not None and hasattr(arrow, "num_rows"):
+            return TableShardedSource(arrow, name)
+        if arrow is not None:
+            return ArrowBatchesSource(arrow, name)
     return HFDatasetShardedSource(dataset, name)
+
+
+class _Chosen:
+    """Rows of what has rows by number."""
+
+    def __init__(self, rows: Any, numbers: Sequence[int] | NDArray[np.int64]) -> None:
+        self._rows = rows
+        self._numbers = numbers
+        self.digest = digest_of(numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: int) -> Any:
+        return self._rows[int(self._numbers[index])]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(len(self)))
 
 
 def _is_indexable(dataset: Any) -> bool:

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from easydata import _native
@@ -69,8 +69,8 @@ class LimitedShardedSource(WrapperSource[Example]):
                 return self._max_rows
         return total
 
-    def __repr__(self) -> str:
-        return f"LimitedShardedSource({self._source!r}, {self._max_rows})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._source, self._max_rows), {}
 
     def _allowed(self, shard_name: str) -> int:
         """How many rows of a shard lie within the limit, if it has that many."""
@@ -81,7 +81,7 @@ class LimitedShardedSource(WrapperSource[Example]):
             left -= self._count(index, left)
             if left <= 0:
                 return 0
-        raise KeyError(f"there is no shard {shard_name!r}")
+        raise _native.MissingKey(f"there is no shard {shard_name!r}")
 
     def _count(self, index: int, at_most: int) -> int:
         """Rows of a shard, counted by reading up to `at_most` where its source does not know."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from easydata import _native
 from easydata.core.signatures import MixedShardedSourceSignature
+from easydata.core.takes_options import changed_options
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource
 from easydata.sources.weight_schedule import WeightScheduler
@@ -117,7 +118,9 @@ class MixedShardedSource(
     def open_shard(self, shard_name: str) -> Iterator[Any]:
         """The mixed rows from the first on, each a new dict with its source as `__source__`."""
         if shard_name not in self.shard_names:
-            raise KeyError(f"the shard of a mixture is {self.shard_names[0]!r}, not {shard_name!r}")
+            raise _native.MissingKey(
+                f"the shard of a mixture is {self.shard_names[0]!r}, not {shard_name!r}"
+            )
         if self._given["unit"] == "tokens":
             yield from _native.iterate_rows(self._stream())
             return
@@ -125,10 +128,20 @@ class MixedShardedSource(
             yield {**row, SOURCE_FIELD: name}
 
     def __len__(self) -> int:
+        if self._given["stop_strategy"] == "restart":
+            raise TypeError(
+                'the mix never ends (stop_strategy="restart") and has no length; one with '
+                'stop_strategy="first_exhausted" or "all_exhausted" ends'
+            )
         return sum(len(source) for source in self._inputs)
 
-    def __repr__(self) -> str:
-        return f"MixedShardedSource({self._names}, {self._given})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        mix = {"weights": self._weights, "weight_scheduler": self._scheduler}
+        given = {name: value for name, value in mix.items() if value is not None}
+        return (self._names,), {**given, **changed_options("MixOptions", self._given)}
+
+    def _part(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
+        return self._over([source._part(options) for source in self._inputs])
 
     def _counts_steps(self) -> bool:
         return self._scheduler is not None and self._given["schedule_unit"] == "steps"

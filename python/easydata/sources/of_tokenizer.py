@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from easydata import _native
@@ -50,8 +50,8 @@ class OfTokenizerSource(WrapperSource[Example]):
     def __len__(self) -> int:
         return len(self._source)
 
-    def __repr__(self) -> str:
-        return f"OfTokenizerSource({self._source!r}, {self._tokenizer!r})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._source, self._tokenizer), {}
 
     def _row_source(self) -> ShardedDataSource[Any]:
         return self._source

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from easydata import _native
 from easydata.core.choices import PackStrategy
 from easydata.core.signatures import PackedShardedSourceSignature
-from easydata.core.takes_options import declared_options
+from easydata.core.takes_options import changed_options, declared_options
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.mixed import MixedShardedSource, longest_window
 from easydata.sources.sharded_source import ShardedDataSource, WrapperSource
@@ -96,8 +96,13 @@ class PackedShardedSource(
     def __len__(self) -> int:
         raise TypeError("the number of packed rows is not known before they are packed")
 
-    def __repr__(self) -> str:
-        return f"PackedShardedSource({self.source!r}, {self._given})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self.source,), changed_options("PackedOptions", self._given)
+
+    def _part(self, options: dict[str, Any]) -> NoReturn:
+        raise ValueError(
+            "packed rows are made of documents of any part; split the documents, and pack the parts"
+        )
 
     @property
     def _has_window(self) -> bool:

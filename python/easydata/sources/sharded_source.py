@@ -11,11 +11,21 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    SupportsIndex,
+    TypeVar,
+    overload,
+)
 
 from easydata import _native
 from easydata.core.choices import SourceShuffle
+from easydata.core.short_repr import call, table
 from easydata.sources.first_rows import first_fields
+from easydata.sources.row_numbers import bounds_of, count_of, index_of, numbers_of
 from easydata.sources.seen_files import named_files, note_files
 from easydata.sources.token_stores import Keeping, OpenStore
 from easydata.sources.unread_fields import UnreadFields, dataset_of, find_unread, tell_unread
@@ -138,13 +148,97 @@ class ShardedDataSource(ABC, Generic[T_co]):
         return self.iter_shards()
 
     def __len__(self) -> int:
-        raise TypeError(f"{type(self).__name__} does not know its number of rows")
+        raise TypeError(
+            f"{type(self).__name__} does not know its number of rows before they are read; count "
+            "them by sum(1 for _ in source), or save them, and read the files"
+        )
 
     def __bool__(self) -> bool:
         # A source is there, whatever it holds; asking must not count its rows.
         return True
 
+    def __repr__(self) -> str:
+        return call(type(self).__name__, *self._shown()[0], **self._shown()[1])
+
+    def _repr_html_(self) -> str:
+        given, options = self._shown()
+        below = {"of": given[0]} if len(given) == 1 else {"of": list(given)} if given else {}
+        return table(type(self).__name__, {**below, **options})
+
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """What it is made of and with which options, for its repr; nothing is read for it."""
+        return self._inputs, {}
+
+    def head(self, n: int = 5) -> list[T_co]:
+        """Read the first `n` rows, into a list."""
+        return list(itertools.islice(self, count_of("head", n)))
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> T_co: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> ShardedDataSource[T_co]: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        """Row `index`, or a source of the rows of a slice."""
+        if isinstance(index, slice):
+            bounds = bounds_of(index, self)
+            return self.select(bounds) if isinstance(bounds, range) else self._between(*bounds)
+        return next(iter(self._select(numbers_of([index_of(index)], self, self._why_unselected))))
+
     # What follows wraps this source; nothing is read by it.
+
+    def take(self, n: int) -> ShardedDataSource[T_co]:
+        """Take the first `n` rows, as a source; all where there are fewer."""
+        return self._between(0, count_of("take", n))
+
+    def skip(self, n: int) -> ShardedDataSource[T_co]:
+        """Leave out the first `n` rows: a source of the others.
+
+        Where the source knows its rows it is entered behind them; else they are read.
+        """
+        return self._between(count_of("skip", n), None)
+
+    def select(self, indices: Iterable[SupportsIndex]) -> ShardedDataSource[T_co]:
+        """Choose rows by their numbers: a source of these, in this order.
+
+        Args:
+            indices: Numbers from 0, in any order and any number of times; negative ones count from
+                the end.
+
+        Raises:
+            TypeError: Rows of this source cannot be read one by one.
+            IndexError: There are fewer rows. Where files do not say how many, they are counted.
+        """
+        return self._select(numbers_of(indices, self, self._why_unselected))
+
+    def split(
+        self, parts: Mapping[str, float], seed: int = 0, *, by: str | None = None
+    ) -> dict[str, ShardedDataSource[T_co]]:
+        """Divide the rows into parts at random, as ``{name: source}``.
+
+        Every row is in one part, and in the same one in each run and each epoch, in whatever order
+        and by however many processes it is read. Shares are exact where all files say how many rows
+        they have, or the rows are in memory. Else a row's part is drawn from the seed, the name of
+        its file below the folder that all files are in, and its number there: data that moves keeps
+        its parts.
+
+        Args:
+            parts: The share of each, ``{"train": 0.98, "validation": 0.02}``; they make up 1.
+            seed: Another one divides the rows in another way.
+            by: A field of text or whole numbers: rows that have one value are in one part, wherever
+                they are. So duplicates are not in two, and files may be added later.
+        """
+        if not isinstance(parts, Mapping):
+            raise TypeError(
+                'split() takes the share of each part, {"train": 0.98, "validation": 0.02}, not '
+                f"{_shown(parts)}"
+            )
+        options: dict[str, Any] = {"parts": dict(parts), "part_seed": seed}
+        if by is not None:
+            options["part_by"] = by
+        _native.part_numbers(0, **options, part=next(iter(parts), None))  # refuses wrong ones
+        return {name: self._part({**options, "part": name}) for name in parts}
 
     def map(
         self, fn: Callable[[Any], Any], *, version: str | int | None = None
@@ -342,6 +436,30 @@ class ShardedDataSource(ABC, Generic[T_co]):
             return ShuffledShardedSource(self, order)
         return self._over([source._shuffled(order) for source in self._inputs])
 
+    def _between(self, begin: int, end: int | None) -> ShardedDataSource[T_co]:
+        """The rows from one to before another, or to the last."""
+        return RowsBetweenSource(self, begin, end)
+
+    # Whether selecting rows, which _inputs[0] has one for one, is selecting those.
+    _selects_input = False
+
+    def _why_unselected(self) -> str:
+        """Why rows cannot be read one by one; "" where they can."""
+        if self._selects_input:
+            return self._inputs[0]._why_unselected()
+        return f"{type(self).__name__} does not read rows one by one"
+
+    def _select(self, numbers: list[int]) -> ShardedDataSource[T_co]:
+        """The rows of these numbers, all of which there are, where they can be selected."""
+        return self._over([self._inputs[0]._select(numbers)])
+
+    def _part(self, options: dict[str, Any]) -> ShardedDataSource[T_co]:
+        """One part of the rows; see split()."""
+        # A row is in the part of the row that it was made of.
+        if not self._shuffles_inputs or options.get("part_by") is not None:
+            return PartShardedSource(self, options)
+        return self._over([source._part(options) for source in self._inputs])
+
     def _kept(self, keeping: Keeping) -> ShardedDataSource[T_co]:
         """What cache() gives."""
         if where := _where_to_keep(self):
@@ -501,6 +619,7 @@ class MappedShardedDataSource(WrapperSource[T]):
         self._version = version
 
     _shuffles_inputs = True
+    _selects_input = True
 
     @property
     def shard_names(self) -> Sequence[str]:
@@ -526,6 +645,9 @@ class MappedShardedDataSource(WrapperSource[T]):
     def __len__(self) -> int:
         return len(self._source)
 
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._source, self._fn), {}
+
     def _row_source(self) -> ShardedDataSource[Any] | None:
         return self._source if type(self) is MappedShardedDataSource else None
 
@@ -543,6 +665,10 @@ class TransformedShardedSource(WrapperSource[Example]):
     """What a transform makes of a source's rows, made as they are read."""
 
     _shuffles_inputs = True
+
+    @property
+    def _selects_input(self) -> bool:  # type: ignore[override]
+        return self._transform.keeps_rows
 
     def __init__(
         self,
@@ -621,7 +747,8 @@ class TransformedShardedSource(WrapperSource[Example]):
         if not self._transform.keeps_rows:
             raise TypeError(
                 f"the number of rows is not known before they are made: {self._transform!r} "
-                "may drop or add rows"
+                "may drop or add rows; count them by sum(1 for _ in source), or save them, and "
+                "read the files"
             )
         return len(self._source)
 
@@ -634,8 +761,8 @@ class TransformedShardedSource(WrapperSource[Example]):
         made._fields_checked, made._unread = self._fields_checked, self._unread
         return made
 
-    def __repr__(self) -> str:
-        return f"TransformedShardedSource({self._source!r}, {self._transform!r})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._source, self._transform), {}
 
     def _row_source(self) -> ShardedDataSource[Any] | None:
         root, steps = self._chain()
@@ -776,13 +903,14 @@ class ShuffledShardedSource(WrapperSource[Any]):
     def __len__(self) -> int:
         return len(self.source)
 
-    def __repr__(self) -> str:
-        return (
-            f"ShuffledShardedSource({self.source!r}, {self._order.shuffle!r}, {self._order.seed})"
-        )
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self.source, self._order.shuffle, self._order.seed), {}
 
     def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
         return self.source._shuffled(order)
+
+    def _part(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
+        return self._over([self.source._part(options)])
 
     def _unshuffled(self) -> ShardedDataSource[Any]:
         return self.source
@@ -792,6 +920,148 @@ class ShuffledShardedSource(WrapperSource[Any]):
 
     def _make_plan(self) -> _native.Plan:
         return self.source._shuffled_plan(self._order)
+
+
+_CHOSEN = "rows"
+
+
+class RowsBetweenSource(WrapperSource[Any]):
+    """The rows of a source from one to before another, as one shard.
+
+    Made by `take()`, `skip()` and slices.
+
+    Args:
+        source: Where the rows come from.
+        begin: The number of the first row.
+        end: The number after the last one; None: to the end.
+    """
+
+    def __init__(self, source: ShardedDataSource[Any], begin: int, end: int | None) -> None:
+        self._inputs = (source,)
+        self._begin = begin
+        self._end = end if end is None else max(begin, end)
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """The one shard's name."""
+        return (_CHOSEN,)
+
+    def num_shards(self) -> int:
+        """One."""
+        return 1
+
+    def open_shard(self, shard_name: str) -> Iterator[Any]:
+        """The rows, in order."""
+        return self.open_shard_at_row(shard_name, 0)
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Any]:
+        """The rows from row `row` on."""
+        begin = self._begin + row
+        most = None if self._end is None else max(0, self._end - begin)
+        return itertools.islice(_rows_from(self._source, begin), most)
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """The number of rows, where the source knows its own at once."""
+        infos = [self._source.get_shard_info(name) for name in self._source.shard_names]
+        rows = [info.num_rows for info in infos if info is not None and info.num_rows is not None]
+        known = self._rows_of(sum(rows)) if len(rows) == len(infos) else None
+        return ShardInfo(shard_id=0, shard_name=shard_name, num_rows=known)
+
+    def _rows_of(self, total: int) -> int:
+        end = total if self._end is None else min(self._end, total)
+        return max(0, end - self._begin)
+
+    def __len__(self) -> int:
+        return self._rows_of(len(self._source))
+
+    def __repr__(self) -> str:
+        return f"RowsBetweenSource({self._source!r}, {self._begin}, {self._end})"
+
+    def _between(self, begin: int, end: int | None) -> ShardedDataSource[Any]:
+        ends = [] if self._end is None else [self._end]
+        if end is not None:
+            ends.append(self._begin + end)
+        return RowsBetweenSource(self._source, self._begin + begin, min(ends, default=None))
+
+    def _why_unselected(self) -> str:
+        return self._source._why_unselected()
+
+    def _select(self, numbers: list[int]) -> ShardedDataSource[Any]:
+        return self._source._select([self._begin + number for number in numbers])
+
+    @property
+    def _at_hand(self) -> bool:
+        return self._source._at_hand
+
+    def _make_plan(self) -> _native.Plan:
+        return _native.rows_between(self._source._plan, self._begin, self._end)
+
+
+def _rows_from(source: ShardedDataSource[Any], row: int) -> Iterator[Any]:
+    """The rows of a source from number `row` on; shards whose rows are known are passed over."""
+    if row == 0:
+        return iter(source)
+    for first, name in enumerate(source.shard_names):
+        info = source.get_shard_info(name)
+        rows = None if info is None else info.num_rows
+        if rows is None:
+            return itertools.islice(source.iter_shards(start_shard=first), row, None)
+        if row < rows:
+            return source.iter_shards(start_shard=first, start_row=row)
+        row -= rows
+    return iter(())
+
+
+class PartShardedSource(WrapperSource[Any]):
+    """One part of the rows of a source.
+
+    Made by `split()`.
+
+    Args:
+        source: Where the rows come from.
+        options: Which part, as the engine has it.
+    """
+
+    def __init__(self, source: ShardedDataSource[Any], options: dict[str, Any]) -> None:
+        self._inputs = (source,)
+        self._options = options
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """Names of the shards, those of the source below."""
+        return self._source.shard_names
+
+    def num_shards(self) -> int:
+        """Number of shards."""
+        return self._source.num_shards()
+
+    def open_shard(self, shard_name: str) -> Iterator[Any]:
+        """The rows of a shard that are in the part, in order."""
+        return _native.iterate_rows(self._stream(None, [shard_name]))
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """What is known of a shard; how many of its rows are in the part is not."""
+        info = self._source.get_shard_info(shard_name)
+        return None if info is None else dataclasses.replace(info, num_rows=None)
+
+    def __iter__(self) -> Iterator[Any]:
+        return _native.iterate_rows(self._stream())
+
+    def __len__(self) -> int:
+        total = None if "part_by" in self._options else self._source._plan.stated_rows()
+        if total is None:
+            raise TypeError(
+                f"part {self._options['part']!r}: rows that are not counted beforehand are divided "
+                "one by one, so that their number is not known; count them by "
+                "sum(1 for _ in source), or save the parts, and read the files"
+            )
+        return len(_native.part_numbers(total, **self._options))
+
+    def __repr__(self) -> str:
+        return f"PartShardedSource({self._source!r}, {self._options['part']!r})"
+
+    def _make_plan(self) -> _native.Plan:
+        return _native.part_rows(self._source._plan, **self._options)
 
 
 # What was said of rows that cannot be kept.
@@ -809,6 +1079,7 @@ class CachedShardedSource(WrapperSource[Any]):
     """
 
     _shuffles_inputs = True
+    _selects_input = True
 
     def __init__(self, source: ShardedDataSource[Any], keeping: Keeping) -> None:
         self._inputs = (source,)
@@ -846,14 +1117,17 @@ class CachedShardedSource(WrapperSource[Any]):
     def __len__(self) -> int:
         return len(self._source)
 
-    def __repr__(self) -> str:
-        return f"CachedShardedSource({self._source!r}, {self._keeping.folder!r})"
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._source, self._keeping.folder), {}
 
     def _kept(self, keeping: Keeping) -> ShardedDataSource[Any]:
         return self._source._kept(keeping)
 
     def _unkept(self) -> ShardedDataSource[Any]:
         return self._source
+
+    def _part(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
+        return PartShardedSource(self, options)  # whose blocks are kept whole
 
     def _row_source(self) -> ShardedDataSource[Any]:
         return self._source

@@ -173,11 +173,9 @@ class TokenizedShardedSource(WrapperSource[Example]):
             raise TypeError("the number of rows is not known: some may be left out")
         return len(self._rows)
 
-    def __repr__(self) -> str:
-        return (
-            f"TokenizedShardedSource({self._source!r}, max_length={self._config.max_length}, "
-            f"content_field={self._content_field!r})"
-        )
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        given = {"max_length": self._config.max_length, "content_field": self._content_field}
+        return (self._source, self._config.name_or_path), given
 
     def _one_to_one(self) -> bool:
         return self._callback is None and self._on_error == "raise"

@@ -283,6 +283,10 @@ class Tokenizer:
             ValueError: `text` holds lone surrogates, or the reference fails on it.
             ImportError: Offsets need the `tokenizers` library, which is not installed.
         """
+        if not isinstance(text, str):
+            several = isinstance(text, (list, tuple))
+            cure = "several texts take encode_batch()" if several else "a text is a str"
+            raise TypeError(f"encode(): text must be one text, not a {type(text).__name__}; {cure}")
         ids = self._encoder.encode(text, add_special_tokens, length_of(max_length))
         if not return_offsets:
             return ids

@@ -16,6 +16,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from easydata import _native
 from easydata.execution.async_loader import AsyncDataLoader
 from easydata.execution.loaders_in_turn import LoadersInTurn
 from easydata.sources.sharded_source import ShardedDataSource
@@ -82,7 +83,7 @@ def kl_completions(source: ShardedDataSource[Any], batch_size: int) -> ShardedDa
         )
     names = source._plan.field_names()
     if names and "completion_ids" not in names:
-        raise KeyError(
+        raise _native.MissingKey(
             "the rows have no 'completion_ids'; make them by KTOPreprocessTransform(tokenizer, "
             f'layout="trl"); they have {_listed(names)}'
         )

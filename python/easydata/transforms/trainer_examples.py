@@ -122,7 +122,7 @@ class _Examples(_Step):
         try:
             made, dropped = self._maker.examples_of(wanted)
         except KeyError as error:
-            raise KeyError(f"{error.args[0]}{self._near_miss(example)}") from None
+            raise _native.MissingKey(f"{error.args[0]}{self._near_miss(example)}") from None
         kept = {
             name: example[name]
             for name in self._options.keep_columns
@@ -165,7 +165,7 @@ class _Examples(_Step):
         """
         if self._on_error == "raise" and not any(name in row for name in self._maker.fields):
             has = ", ".join(map(repr, row)) or "none"
-            raise KeyError(
+            raise _native.MissingKey(
                 f"{type(self).__name__}: the first row has none of the fields that examples are "
                 f"made of; it has {has}{self._near_miss(row)}"
             )

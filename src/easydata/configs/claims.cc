@@ -47,6 +47,8 @@ constexpr Operator kOperators[] = {
     {"source.column", "source", "records of text get a column"},
     {"source.shuffle_window", "source", "rows are shuffled in windows"},
     {"limit", "source", "rows are counted"},
+    // Rows in memory have no node: those of the part are selected.
+    {"part", "source", "rows are divided into parts", kRunner},
     {"map", "source", "a callable makes rows"},
     {"rename", "source", "columns get other names"},
     {"cast", "source", "columns get types"},

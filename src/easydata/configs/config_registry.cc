@@ -32,6 +32,7 @@ const std::vector<config::ConfigDescriptor>& AllOptions() {
       config::Describe<source::ErrorPolicy>(),
       config::Describe<source::CsvOptions>(),
       config::Describe<source::SourceShuffleOptions>(),
+      config::Describe<transform::PartOptions>(),
       config::Describe<source::SourceStageOptions>(),
       config::Describe<source::GrainOrderOptions>(),
       config::Describe<transform::TokenizeOptions>(),

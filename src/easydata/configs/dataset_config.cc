@@ -54,7 +54,9 @@ config::FieldList DatasetConfig::Fields() {
           "Path, glob pattern (** too), folder, or a list of them; one file is one shard, "
           "sorted and distinct. Or a dataset of the Hugging Face Hub: hf://datasets/org/name, or "
           "org/name with type=\"hf\". Or rows in "
-          "memory: a list of dicts, a `datasets` object, a source."}
+          "memory: a list of dicts, a dict of columns, a `datasets` object, a table of pandas, "
+          "polars, "
+          "pyarrow, DuckDB or whatever hands out Arrow, a source."}
           .Required(),
       config::Field{
           "name", &C::name,
@@ -215,7 +217,8 @@ config::FieldList DatasetConfig::Fields() {
                     "says."}
           .ActsAt(tokens),
   };
-  return config::Joined({std::move(fields), config::FieldsOf(&C::csv)});
+  return config::Joined(
+      {std::move(fields), config::FieldsOf(&C::parting), config::FieldsOf(&C::csv)});
 }
 
 void CheckReadLocation(const std::string& value, const std::string& path,
@@ -298,6 +301,7 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
                       : std::string("unset"))});
   }
   csv.Check(path, problems);
+  parting.Check(path, problems);
   if (field && field->empty()) {
     problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "field"),
                          "must name a field; unset, the rows are the document's own"});

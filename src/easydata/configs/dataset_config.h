@@ -13,6 +13,7 @@
 #include "easydata/source/data_formats.h"
 #include "easydata/source/file_sources.h"
 #include "easydata/source/source_stage.h"
+#include "easydata/transform/part_rows.h"
 
 namespace easydata::configs {
 
@@ -31,6 +32,7 @@ struct DatasetConfig {
   std::optional<std::string> type;
   std::string split = "train";
   std::optional<int64_t> num_rows;
+  transform::PartOptions parting;
   std::optional<std::string> dataset_split_name;
   std::optional<AnyTokenizer> tokenizer;
   std::optional<config::Named<config::AnyValue>> tokenizer_kwargs;

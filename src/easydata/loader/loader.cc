@@ -328,7 +328,17 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   const bool is_edit =
       !allow.empty() && state.contains("mix") && state.at("mix") != mix::MixKeys(current);
   if (is_edit) ARROW_RETURN_NOT_OK(mix::ForgetEdits(state.at("mix"), &saved, &current));
-  ARROW_RETURN_NOT_OK(CheckFingerprint(saved, current, *plan_.node));
+  const Status same = CheckFingerprint(saved, current, *plan_.node);
+  if (!same.ok()) {
+    const bool has_mix = allow.empty() && state.contains("mix");
+    const bool only_mix = has_mix && mix::ForgetEdits(state.at("mix"), &saved, &current).ok() &&
+                          CheckFingerprint(saved, current, *plan_.node).ok();
+    if (!only_mix) return same;
+    return Status::Invalid(
+        same.message(),
+        ", or take over the edited mix: load_state_dict(state, allow=(\"mix\",)); it acts from the "
+        "first block on that the windows of shuffles and packers had not read when it was saved");
+  }
 
   LoaderPosition position;
   std::vector<TokenCounts> counts;

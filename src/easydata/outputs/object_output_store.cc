@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "easydata/exec/parallel_for.h"
 #include "easydata/exec/time_limit.h"
 #include "easydata/http/http_object.h"
 
@@ -15,6 +16,8 @@ namespace {
 
 /// Files at once that have the part in memory that they are to send next.
 constexpr size_t kMostInMemory = 8;
+/// Requests at once where more files are removed than that.
+constexpr int kRemovedAtOnce = 16;
 
 struct FolderAndName {
   std::string folder;
@@ -274,6 +277,20 @@ Status ObjectOutputStore::Remove(const std::string& name) {
   ARROW_RETURN_NOT_OK(store_->Delete(PathOf(name)));
   put_.erase(name);
   NoteRemoved(name);
+  return Status::OK();
+}
+
+Status ObjectOutputStore::RemoveAll(const std::vector<std::string>& names) {
+  ARROW_RETURN_NOT_OK(CheckLock());
+  // Each is a request, and an output of many units has as many names. A limit of time is of a
+  // thread: few names are removed in this one.
+  const int threads = names.size() > kRemovedAtOnce ? kRemovedAtOnce : 1;
+  ARROW_RETURN_NOT_OK(exec::ParallelFor(
+      names.size(), threads, [&](size_t i) { return store_->Delete(PathOf(names[i])); }));
+  for (const std::string& name : names) {
+    put_.erase(name);
+    NoteRemoved(name);
+  }
   return Status::OK();
 }
 

@@ -50,6 +50,7 @@ class ObjectOutputStore final : public OutputStore {
   Status Publish(const std::string& name) override;
   Status Move(const std::string& from, const std::string& to) override;
   Status Remove(const std::string& name) override;
+  Status RemoveAll(const std::vector<std::string>& names) override;
   Status Sync(const std::string&) override { return Status::OK(); }
 
  private:

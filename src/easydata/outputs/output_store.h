@@ -89,6 +89,11 @@ class OutputStore {
   virtual Status Move(const std::string& from, const std::string& to) = 0;
   /// OK also where there is none.
   virtual Status Remove(const std::string& name) = 0;
+  /// Remove() of each.
+  virtual Status RemoveAll(const std::vector<std::string>& names) {
+    for (const std::string& name : names) ARROW_RETURN_NOT_OK(Remove(name));
+    return Status::OK();
+  }
   /// Waits until moved and removed names of a folder outlast this machine's end.
   virtual Status Sync(const std::string& folder) = 0;
 

@@ -150,6 +150,10 @@ class CachedPlan : public LogicalPlan {
 
   bool CanSeek() const override { return input_->CanSeek(); }
 
+  Result<std::optional<std::vector<ShardRows>>> StatedRows() const override {
+    return input_->StatedRows();
+  }
+
   Result<std::optional<std::vector<std::string>>> FirstRowNames() const override {
     return input_->FirstRowNames();
   }

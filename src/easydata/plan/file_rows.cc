@@ -29,6 +29,7 @@ class FileRowsPlan : public LogicalPlan {
     options.start_row = request.start_row;
     options.shuffle = order;
     options.is_look = request.is_look;
+    options.numbers_rows = request.numbers_rows;
     if (request.is_look) {
       options.errors = {LookPolicy(options.errors.on_error), LookPolicy(options.errors.on_missing),
                         std::nullopt};
@@ -38,6 +39,19 @@ class FileRowsPlan : public LogicalPlan {
   }
 
   bool CanSeek() const override { return true; }
+
+  Result<std::optional<std::vector<ShardRows>>> StatedRows() const override {
+    // A file that is lost today may be there tomorrow.
+    if (options_.errors.on_missing != source::OnError::kRaise) return std::nullopt;
+    std::vector<ShardRows> out;
+    const auto& names = source_->shard_names();
+    for (size_t i = 0; i < names.size(); ++i) {
+      ARROW_ASSIGN_OR_RAISE(const auto rows, source_->KnownRows(i));
+      if (!rows.has_value()) return std::nullopt;
+      out.push_back({names[i], *rows});
+    }
+    return out;
+  }
 
   Result<std::optional<source::FirstRows>> Peek(int64_t num_rows) const override {
     return Readable(source_->Peek(num_rows, LookPolicy(options_.errors.on_error)));

@@ -28,9 +28,18 @@ struct Request {
   int64_t start_row = 0;
   /// Documents that nobody said to cut come whole: the consumer splits them.
   bool whole_documents = false;
+  /// Rows have their numbers in their files, in whatever order they come: a consumer tells rows by
+  /// these.
+  bool numbers_rows = false;
   /// A look ahead: rows and files that cannot be read are left out where they would be, but nothing
   /// is logged or put aside.
   bool is_look = false;
+};
+
+/// A shard, and the number of its rows.
+struct ShardRows {
+  std::string shard;
+  int64_t rows = 0;
 };
 
 /// A source as the user described it, or what makes rows of those of other plans. Immutable.
@@ -51,6 +60,10 @@ class LogicalPlan {
 
   /// Whether a request may start at any row of a shard.
   virtual bool CanSeek() const { return false; }
+
+  /// The shards in which rows are addressed, and how many each has, where all of them state it
+  /// without being read and none of them is left out; nothing else.
+  virtual Result<std::optional<std::vector<ShardRows>>> StatedRows() const { return std::nullopt; }
 
   /// Names of the columns of the first rows, those of one file; nothing where rows have no schema.
   /// They are looked for once.

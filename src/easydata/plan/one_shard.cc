@@ -56,6 +56,11 @@ class OneShardPlan : public LogicalPlan {
 
   bool CanSeek() const override { return true; }
 
+  Result<std::optional<std::vector<ShardRows>>> StatedRows() const override {
+    if (ranges_.has_value()) return std::nullopt;
+    return files_->StatedRows();
+  }
+
   Result<std::optional<source::FirstRows>> Peek(int64_t num_rows) const override {
     if (ranges_.has_value()) return std::nullopt;
     return files_->Peek(num_rows);

@@ -17,6 +17,11 @@ class ShuffledPlan : public LogicalPlan {
     return input_->MakeShuffled(of_all, order_);
   }
 
+  // Files' rows keep their numbers; what shuffles rows itself refuses to number them.
+  Result<std::optional<std::vector<ShardRows>>> StatedRows() const override {
+    return input_->StatedRows();
+  }
+
   Result<std::optional<std::vector<std::string>>> FirstRowNames() const override {
     return input_->FirstRowNames();
   }

@@ -21,6 +21,9 @@ namespace {
 /// stopped, by somebody who waits for that. What is not done then, the next run does.
 constexpr std::chrono::milliseconds kLeaveWithin{5000};
 constexpr std::chrono::milliseconds kStopWithin{1000};
+/// How often units are noted in a store, at most; and how much of the time that may take.
+constexpr std::chrono::seconds kNoteEach{5};
+constexpr int kNoteShare = 20;
 
 Status Exists(const std::string& path, const std::string& what) {
   return Status::IOError(path, " ", what)
@@ -326,7 +329,7 @@ Status OutputFolder::Resume(const Found& found) {
 Status OutputFolder::TakeUnitFiles() {
   ARROW_ASSIGN_OR_RAISE(const auto entries, WorkEntries());
   for (const std::string& name : entries) {
-    if (UnitOfFile(name) < 0) continue;
+    if (UnitOfFile(name) < 0 || known_units_.contains(UnitOfFile(name))) continue;
     ARROW_ASSIGN_OR_RAISE(const std::string text, store_->Read(name));
     const auto state = ParseSaved(text);
     if (!state.has_value() || !state->is_object() || !state->contains("record")) continue;
@@ -366,9 +369,22 @@ Status OutputFolder::NoteUnit(const nlohmann::json& record) {
 
 Status OutputFolder::AddUnit(const nlohmann::json& record) {
   ARROW_RETURN_NOT_OK(NoteUnit(record));
+  if (store_->folder().find("://") != std::string::npos) return NoteUnitsInStore();
   const size_t index = progress_.shards.size() - 1;
   ARROW_RETURN_NOT_OK(store_->Append(kProgressName, progress_.ShardLine(index)));
   return store_->Remove(UnitFileName(progress_.units[index]));
+}
+
+/// Notes the units of the last seconds: in a store that puts the whole file anew, however many
+/// lines it has. Until then the files of units say what was written, and they stay to the end.
+Status OutputFolder::NoteUnitsInStore() {
+  const auto begin = std::chrono::steady_clock::now();
+  if (begin < note_units_at_) return Status::OK();
+  ARROW_RETURN_NOT_OK(WriteProgress());
+  const auto end = std::chrono::steady_clock::now();
+  note_units_at_ =
+      end + std::max<std::chrono::steady_clock::duration>(kNoteEach, kNoteShare * (end - begin));
+  return Status::OK();
 }
 
 /// Removes shards of units that no line names.
@@ -441,12 +457,9 @@ Status OutputFolder::RemoveWork(bool keep_shards) const {
   if (progress_.staged && keep_shards) {
     for (const ShardRecord& shard : progress_.shards) stays.insert(WorkName(shard.name));
   }
-  ARROW_ASSIGN_OR_RAISE(const auto names, WorkEntries());
-  for (const std::string& name : names) {
-    if (stays.contains(name)) continue;
-    ARROW_RETURN_NOT_OK(store_->Remove(name));
-  }
-  return Status::OK();
+  ARROW_ASSIGN_OR_RAISE(auto names, WorkEntries());
+  std::erase_if(names, [&](const std::string& name) { return stays.contains(name); });
+  return store_->RemoveAll(names);
 }
 
 Status OutputFolder::Commit(ShardRecord shard, nlohmann::json position) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -134,6 +135,7 @@ class OutputFolder {
   Status Resume(const Found& found);
   Status TakeUnitFiles();
   Status NoteUnit(const nlohmann::json& record);
+  Status NoteUnitsInStore();
   Status RemoveStrayUnits() const;
   bool HasFailedUnits(const std::vector<std::string>& work_entries) const;
   Result<std::vector<std::string>> FindShards(std::string* problem) const;
@@ -169,6 +171,8 @@ class OutputFolder {
   int64_t kept_ = 0;
   std::set<int64_t> known_units_;  // those of progress_.units
   std::string notice_;
+  // When the units of the last seconds are noted in a store.
+  std::chrono::steady_clock::time_point note_units_at_{};
 };
 
 }  // namespace easydata::sink

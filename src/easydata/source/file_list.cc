@@ -53,10 +53,11 @@ std::set<std::string> RevisionsOf(const std::vector<std::string>& uris) {
   return revisions;
 }
 
-/// The files' names below the folder that all of them lie in.
-std::vector<std::string> NamesBelowFolder(std::vector<std::string> uris) {
+}  // namespace
+
+std::vector<std::string> FileList::NamesBelowFolder(std::vector<std::string> uris) {
   if (uris.empty()) return uris;
-  for (std::string& uri : uris) uri = FileList::WithoutCommit(uri);
+  for (std::string& uri : uris) uri = WithoutCommit(uri);
   std::string folder = uris.front().substr(0, uris.front().rfind('/') + 1);
   for (const std::string& uri : uris) {
     while (!uri.starts_with(folder)) {
@@ -68,8 +69,6 @@ std::vector<std::string> NamesBelowFolder(std::vector<std::string> uris) {
   for (const std::string& uri : uris) names.push_back(uri.substr(folder.size()));
   return names;
 }
-
-}  // namespace
 
 std::string FileList::WithoutCommit(const std::string& uri) {
   const size_t commit = FindCommit(uri);

@@ -26,6 +26,9 @@ class FileList {
   /// ones at another commit, and with "revisions" for errors.
   nlohmann::json Describe(const std::string& kind) const;
 
+  /// The files' names below the folder that all of them lie in, without commits.
+  static std::vector<std::string> NamesBelowFolder(std::vector<std::string> uris);
+
   /// The name of a file without the commit that one on the Hub has in it.
   static std::string WithoutCommit(const std::string& uri);
 

@@ -17,10 +17,12 @@
 #include <string>
 #include <utility>
 
+#include "easydata/base/hash.h"
 #include "easydata/exec/ordered_map.h"
 #include "easydata/json/json_column.h"
 #include "easydata/order/permutation.h"
 #include "easydata/source/block_cache.h"
+#include "easydata/source/file_rules.h"
 #include "easydata/source/kept_blocks.h"
 #include "easydata/source/row_index.h"
 #include "easydata/stream/apply_ops.h"
@@ -135,7 +137,7 @@ class GrainOrderStage : public FailingStage {
   Result<std::optional<int64_t>> NumRows() override {
     if (!AllKeepRows(ops_)) return std::nullopt;
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, CountRows());
-    const auto share = options_.share.Of(rows);
+    const auto share = ShareOf(rows);
     return context_.ShareOf(share.end - share.begin);
   }
 
@@ -206,7 +208,8 @@ class GrainOrderStage : public FailingStage {
 
   Status Start() {
     ARROW_RETURN_NOT_OK(CountRows().status());
-    const auto share = options_.share.Of(index_.num_rows());
+    ARROW_RETURN_NOT_OK(CheckNumbers());
+    const auto share = ShareOf(index_.num_rows());
     first_row_ = share.begin;
     const int64_t num_rows = share.end - share.begin;
     if (position_ > num_rows) {
@@ -230,6 +233,20 @@ class GrainOrderStage : public FailingStage {
     std::lock_guard<std::mutex> lock(mutex_);
     map_ = std::move(map);
     if (cancelled_) map_->Cancel();
+    return Status::OK();
+  }
+
+  RowShare::Range ShareOf(int64_t source_rows) const {
+    if (options_.numbers != nullptr) return {0, std::ssize(*options_.numbers)};
+    return options_.share.Of(source_rows);
+  }
+
+  Status CheckNumbers() const {
+    if (options_.numbers == nullptr) return Status::OK();
+    for (const int64_t number : *options_.numbers) {
+      if (number >= 0 && number < index_.num_rows()) continue;
+      return Status::IndexError("there is no row ", number, ": the source has ", index_.num_rows());
+    }
     return Status::OK();
   }
 
@@ -295,6 +312,10 @@ class GrainOrderStage : public FailingStage {
   std::vector<int64_t> NumbersOf(IndexRange range) const {
     std::vector<int64_t> numbers;
     for (int64_t index = OfThisLane(range.begin); index < range.end; index += context_.lanes) {
+      if (options_.numbers != nullptr) {
+        numbers.push_back((*options_.numbers)[static_cast<size_t>(index)]);
+        continue;
+      }
       numbers.push_back(first_row_ +
                         (order_.has_value()
                              ? static_cast<int64_t>((*order_)[static_cast<uint64_t>(index)])
@@ -501,6 +522,35 @@ Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrde
     ARROW_ASSIGN_OR_RAISE(auto schema, SchemaOfShare(*source, options));
     return WithPaddingField(std::move(schema), options.padding_column);
   };
+  plan.make = [source = std::move(source), options = std::move(options)](
+                  const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto schema, SchemaOfShare(*source, options));
+    return Timed(MakeGrainOrderStage(source, options, std::move(schema), context), "workers");
+  };
+  return plan;
+}
+
+Result<StreamPlan> SelectedRowsPlan(std::shared_ptr<const Source> source, GrainOrderOptions options,
+                                    std::shared_ptr<const std::vector<int64_t>> numbers) {
+  options.shards.resize(source->shard_names().size());
+  std::iota(options.shards.begin(), options.shards.end(), size_t{0});
+  options.seed = std::nullopt;
+  nlohmann::json described = source->Describe();
+  described["rows"] = std::ssize(*numbers);
+  const std::string_view bytes(reinterpret_cast<const char*>(numbers->data()),
+                               numbers->size() * sizeof(int64_t));
+  described["numbers"] = ToHex(Hash64(bytes));
+  if (options.columns.has_value()) described["columns"] = DescribeColumns(*options.columns);
+  options.numbers = std::move(numbers);
+  auto node = MakeNode("select_rows", described);
+  node->rules = FileRules();
+  node->facts.why_undivided = "rows that are selected one by one";
+  node->facts.finitude = Finitude::kFinite;
+  node->files = {source, &source->shard_names()};
+  node->storage = source->storage();
+  StreamPlan plan;
+  plan.node = std::move(node);
+  plan.schema = [source, options] { return SchemaOfShare(*source, options); };
   plan.make = [source = std::move(source), options = std::move(options)](
                   const StageContext& context) -> Result<std::unique_ptr<Stage>> {
     ARROW_ASSIGN_OR_RAISE(auto schema, SchemaOfShare(*source, options));

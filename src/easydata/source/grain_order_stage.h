@@ -46,6 +46,8 @@ struct GrainOrderOptions {
   std::string padding_column = {};
   /// Rows of an output batch, and of a task, which reads each of their blocks once.
   int64_t rows_per_batch = 4096;
+  /// The numbers of the rows that are given, in their order, in place of all of them; null: all.
+  std::shared_ptr<const std::vector<int64_t>> numbers = nullptr;
   /// Content of decoded blocks that is kept for the next batches.
   int64_t cache_bytes = int64_t{256} << 20;
 
@@ -67,5 +69,10 @@ std::unique_ptr<Stage> MakeGrainOrderStage(std::shared_ptr<const Source> source,
 
 /// The plan of such a stage: "grain_rows". Invalid where the share or the seed cannot be.
 Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrderOptions options);
+
+/// The plan of rows that are chosen by their numbers among those of all shards, in this order:
+/// "select_rows". IndexError where the source has fewer rows, once it is read.
+Result<StreamPlan> SelectedRowsPlan(std::shared_ptr<const Source> source, GrainOrderOptions options,
+                                    std::shared_ptr<const std::vector<int64_t>> numbers);
 
 }  // namespace easydata::source

@@ -107,11 +107,13 @@ class ShardOrder : public ReadOrder {
 class BlockOrder : public ReadOrder {
  public:
   BlockOrder(std::shared_ptr<const Source> source, std::vector<size_t> shards,
-             std::optional<uint64_t> seed, OnError on_missing, const StageContext& context)
+             std::optional<uint64_t> seed, OnError on_missing, const StageContext& context,
+             bool numbers_rows)
       : source_(std::move(source)),
         shards_(std::move(shards)),
         seed_(seed),
         on_missing_(on_missing),
+        counts_with_(numbers_rows ? context.pool : nullptr),
         epoch_(static_cast<uint64_t>(context.epoch)),
         lane_(static_cast<uint64_t>(context.lane)),
         lanes_(static_cast<uint64_t>(context.lanes)) {}
@@ -175,8 +177,8 @@ class BlockOrder : public ReadOrder {
     order_.reset();
     for (uint64_t i = begin; i < end; ++i) {
       group_shards_.push_back(shards_[shards.has_value() ? (*shards)[i] : i]);
-      ARROW_ASSIGN_OR_RAISE(Blocks blocks,
-                            BlocksOfShard(*source_, group_shards_.back(), on_missing_));
+      ARROW_ASSIGN_OR_RAISE(
+          Blocks blocks, BlocksOfShard(*source_, group_shards_.back(), on_missing_, counts_with_));
       ends_.push_back(num_blocks() + static_cast<uint64_t>(blocks.count));
       blocks_.push_back(std::move(blocks));
     }
@@ -189,6 +191,7 @@ class BlockOrder : public ReadOrder {
   const std::vector<size_t> shards_;
   const std::optional<uint64_t> seed_;  // nothing: as they are listed
   const OnError on_missing_;
+  const std::shared_ptr<exec::ThreadPool> counts_with_;
   const uint64_t epoch_;
   const uint64_t lane_;
   const uint64_t lanes_;
@@ -205,8 +208,11 @@ class BlockOrder : public ReadOrder {
 class UnitOrder : public ReadOrder {
  public:
   UnitOrder(std::shared_ptr<const Source> source, std::shared_ptr<const Unit> unit,
-            OnError on_missing)
-      : source_(std::move(source)), unit_(std::move(unit)), on_missing_(on_missing) {}
+            OnError on_missing, std::shared_ptr<exec::ThreadPool> counts_with)
+      : source_(std::move(source)),
+        unit_(std::move(unit)),
+        on_missing_(on_missing),
+        counts_with_(std::move(counts_with)) {}
 
   Result<std::optional<ShardPart>> Next() override {
     if (run_ == unit_->runs.size()) return std::nullopt;
@@ -218,7 +224,7 @@ class UnitOrder : public ReadOrder {
       return WholeShard(*source_, run.shard);
     }
     if (blocks_of_ != run.shard) {
-      ARROW_ASSIGN_OR_RAISE(blocks_, BlocksOfShard(*source_, run.shard, on_missing_));
+      ARROW_ASSIGN_OR_RAISE(blocks_, BlocksOfShard(*source_, run.shard, on_missing_, counts_with_));
       blocks_of_ = run.shard;
     }
     if (run.end > blocks_.count || run.begin >= run.end) return BlockGone();
@@ -248,6 +254,7 @@ class UnitOrder : public ReadOrder {
   const std::shared_ptr<const Source> source_;
   const std::shared_ptr<const Unit> unit_;
   const OnError on_missing_;
+  const std::shared_ptr<exec::ThreadPool> counts_with_;
   Blocks blocks_;
   std::optional<size_t> blocks_of_;  // the shard that blocks_ are of
   size_t run_ = 0;
@@ -259,8 +266,10 @@ class UnitOrder : public ReadOrder {
 }  // namespace
 
 std::unique_ptr<ReadOrder> InUnitOrder(std::shared_ptr<const Source> source,
-                                       std::shared_ptr<const Unit> unit, OnError on_missing) {
-  return std::make_unique<UnitOrder>(std::move(source), std::move(unit), on_missing);
+                                       std::shared_ptr<const Unit> unit, OnError on_missing,
+                                       std::shared_ptr<exec::ThreadPool> counts_with) {
+  return std::make_unique<UnitOrder>(std::move(source), std::move(unit), on_missing,
+                                     std::move(counts_with));
 }
 
 std::unique_ptr<ReadOrder> InShardOrder(std::shared_ptr<const Source> source,
@@ -271,13 +280,15 @@ std::unique_ptr<ReadOrder> InShardOrder(std::shared_ptr<const Source> source,
 std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
                                         std::vector<size_t> shards,
                                         std::optional<uint64_t> shuffle_seed, OnError on_missing,
-                                        const StageContext& context) {
+                                        const StageContext& context, bool numbers_rows) {
   return std::make_unique<BlockOrder>(std::move(source), std::move(shards), shuffle_seed,
-                                      on_missing, context);
+                                      on_missing, context, numbers_rows);
 }
 
-Result<Blocks> BlocksOfShard(const Source& source, size_t shard, OnError on_missing) {
-  auto blocks = source.ListBlocks(shard);
+Result<Blocks> BlocksOfShard(const Source& source, size_t shard, OnError on_missing,
+                             const std::shared_ptr<exec::ThreadPool>& counts_with) {
+  auto blocks = counts_with == nullptr ? source.ListBlocks(shard)
+                                       : source.CountBlocks(shard, {counts_with, [](int64_t) {}});
   if (on_missing == OnError::kRaise || !IsOfLostShard(blocks.status())) return blocks;
   return Blocks();
 }

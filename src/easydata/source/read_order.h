@@ -55,19 +55,22 @@ std::unique_ptr<ReadOrder> InShardOrder(std::shared_ptr<const Source> source,
 /// Shards come in groups of 64, in a random order by a permutation of all of them, and the blocks
 /// of a group by a permutation of theirs: this bounds what must be known of the files, whatever
 /// their number. Up to 64 shards are one group. Its cursor is {"group", "block"}. `on_missing` is
-/// as of BlocksOfShard().
+/// as of BlocksOfShard(), where `numbers_rows` counts with the context's pool.
 std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
                                         std::vector<size_t> shards,
                                         std::optional<uint64_t> shuffle_seed, OnError on_missing,
-                                        const StageContext& context);
+                                        const StageContext& context, bool numbers_rows = false);
 
 /// The blocks of a unit as they are listed, whole shards each as one part. Its cursor is
 /// {"run", "block"}.
 std::unique_ptr<ReadOrder> InUnitOrder(std::shared_ptr<const Source> source,
-                                       std::shared_ptr<const Unit> unit, OnError on_missing);
+                                       std::shared_ptr<const Unit> unit, OnError on_missing,
+                                       std::shared_ptr<exec::ThreadPool> counts_with = nullptr);
 
 /// Lists the blocks of a shard. One that may be left out, and is lost, is one block: reading it
-/// tells why.
-Result<Blocks> BlocksOfShard(const Source& source, size_t shard, OnError on_missing);
+/// tells why. With a pool to count with, rows are counted where no file states them
+/// (Source::CountBlocks): those of every block have their numbers in the shard.
+Result<Blocks> BlocksOfShard(const Source& source, size_t shard, OnError on_missing,
+                             const std::shared_ptr<exec::ThreadPool>& counts_with = nullptr);
 
 }  // namespace easydata::source

@@ -108,7 +108,8 @@ Result<LaneOrder> OrderOfLane(const std::shared_ptr<const Source>& source,
   std::optional<uint64_t> seed;
   if (is_shuffled) seed = options.shuffle.seed;
   if (context.unit != nullptr) {
-    return LaneOrder{InUnitOrder(source, context.unit, on_missing)};
+    return LaneOrder{InUnitOrder(source, context.unit, on_missing,
+                                 options.numbers_rows ? context.pool : nullptr)};
   }
   if (context.lanes > 1 && options.start_row != 0) {
     return Status::Invalid("lanes are of a source as a whole; start_row is ", options.start_row);
@@ -121,15 +122,19 @@ Result<LaneOrder> OrderOfLane(const std::shared_ptr<const Source>& source,
       num_blocks += blocks.count;
     }
     if (num_blocks >= kLeastBlocks * context.lanes) {
-      return LaneOrder{InBlockOrder(source, shards, seed, on_missing, context)};
+      return LaneOrder{
+          InBlockOrder(source, shards, seed, on_missing, context, options.numbers_rows)};
     }
     StageContext whole = context;
     whole.lane = 0;
     whole.lanes = 1;
-    if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, on_missing, whole), true};
+    if (is_shuffled)
+      return LaneOrder{InBlockOrder(source, shards, seed, on_missing, whole, options.numbers_rows),
+                       true};
     return LaneOrder{InShardOrder(source, shards, options.name), true};
   }
-  if (is_shuffled) return LaneOrder{InBlockOrder(source, shards, seed, on_missing, context)};
+  if (is_shuffled)
+    return LaneOrder{InBlockOrder(source, shards, seed, on_missing, context, options.numbers_rows)};
   std::vector<size_t> mine;
   for (int64_t i = context.lane; i < num_shards; i += context.lanes) mine.push_back(shards[i]);
   return LaneOrder{InShardOrder(source, std::move(mine), options.name)};

@@ -57,6 +57,9 @@ struct SourceStageOptions {
   /// Rows to pass over in the first shard; 0 where rows are shuffled.
   int64_t start_row = 0;
   SourceShuffleOptions shuffle;
+  /// Rows of every block have their numbers in the shard, for which text is counted where blocks
+  /// are read out of turn.
+  bool numbers_rows = false;
   ErrorPolicy errors;
   /// Types of columns of files that have columns of their own, by their paths (ColumnTypes); what
   /// others hold is cast downstream.

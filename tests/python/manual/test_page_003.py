@@ -143,13 +143,18 @@ def test_parallel_processing(page: list[Block], models: dict[str, Path]) -> None
     assert [row["input_ids"] for row in rows] == ids_of(models[LLAMA], documents)
 
 
-def test_distributed_with_ray_is_refused(page: list[Block]) -> None:
+def test_distributed_with_ray(page: list[Block]) -> None:
+    """The block as printed; what it then does on a cluster: distributed/cluster."""
     config = page[9].run({})["config"]
     assert config.ray.resources_per_worker == {"CPU": 2}
-    assert any("ray.enabled = true is not supported yet" in said for said in config.validate())
+    assert (config.ray.enabled, config.ray.num_workers) == (True, 8)
+    write_jsonl("a.jsonl", [{"input_ids": [1, 2, 3]}] * 20)
     config.datasets = [easydata.DatasetConfig("a.jsonl")]
-    with pytest.raises(NotImplementedError, match=r"ray\.enabled"):
-        easydata.Pipeline(config).source()
+    assert config.validate() == []
+    with pytest.raises(ValueError, match=r"ray\.enabled: rows that are iterated over"):
+        easydata.Pipeline(config).source().build()
+    with pytest.raises(ValueError, match=r"ray\.enabled.*cache"):
+        easydata.Pipeline(config).source().load()
 
 
 def test_cloud_storage(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from easydata import _native
@@ -200,11 +200,8 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
             raise TypeError("Streaming HuggingFace datasets don't support len()")
         return self._one_shard.num_rows()
 
-    def __repr__(self) -> str:
-        return (
-            f"HuggingFaceShardedSource({self._dataset!r}, split={self._split!r}, "
-            f"subset={self._subset!r})"
-        )
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (self._dataset,), {"split": self._split, "subset": self._subset}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_made": None}

@@ -202,7 +202,7 @@ def another_node() -> Iterator[subprocess.Popen[str]]:
             *(f"--address={address}", "--num-cpus=2", '--resources={"far": 4}'),
             "--object-store-memory=100000000",
         ],
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
