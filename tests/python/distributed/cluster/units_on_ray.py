@@ -58,7 +58,7 @@ def processes(name: str) -> set[int]:
     }
 
 
-def wait_until(condition: Any, what: str, seconds: float = 60) -> None:
+def wait_until(condition: Any, what: str, seconds: float = 150) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, what
@@ -173,13 +173,12 @@ def test_a_driver_that_is_stopped_is_run_again(sign: signal.Signals) -> None:
         assert status == 0
         begin = time.monotonic()
         job.send_signal(sign)
-        out, err = job.communicate(timeout=60)
+        _, err = job.communicate(timeout=150)
         took = time.monotonic() - begin
-        print("TOOK", sign, took)
     finally:
         job.kill()
     assert job.returncode == (-sign if sign == signal.SIGKILL else 130), err
-    assert took < 10
+    assert took < 20, "it takes about two seconds where nothing else is to do"
     wait_until(lambda: not psutil.pid_exists(worker), "the worker goes on")
     kept = {path.name: path.stat().st_mtime_ns for path in Path("out").glob("shard-*")}
     assert list(kept) == ["shard-00000.parquet"]
@@ -203,7 +202,7 @@ def another_node() -> Iterator[subprocess.Popen[str]]:
             *(f"--address={address}", "--num-cpus=2", '--resources={"far": 4}'),
             "--object-store-memory=100000000",
         ],
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
@@ -238,10 +237,12 @@ def test_what_a_dead_machine_was_at_another_one_does() -> None:
     with another_node() as node:
         job.start()
         wait_until(Path("waiting").exists, "no worker came to the row")
+        there = nodes()
         _end(node)
         Path("go").touch()
+        wait_until(lambda: nodes() < there, "the cluster does not see that a node is dead")
         with another_node():
-            job.join(60)
+            job.join(150)
     assert not job.is_alive()
     assert errors == []
     assert shards("out") == shards("one")
