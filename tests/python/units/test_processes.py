@@ -258,6 +258,15 @@ def test_files_that_changed_meanwhile_are_refused(folder: Path) -> None:
         pipeline.tokenize().save()
 
 
+def test_workers_read_the_files_that_the_job_found(folder: Path) -> None:
+    write_inputs(folder, 50, 50)
+    pipeline = Pipeline.from_config(config_of(folder, processes=1)).source()
+    (folder / "later").mkdir()
+    write_inputs(folder / "later", 10)
+    (folder / "later/in/0.jsonl").rename("in/9.jsonl")
+    assert pipeline.tokenize().save().build()["rows"].num_examples == 100
+
+
 def test_workers_start_fast(folder: Path) -> None:
     """They import neither torch nor jax, nor anything else that takes its time."""
     program = (
