@@ -382,8 +382,8 @@ Status OutputFolder::NoteUnitsInStore() {
   if (begin < note_units_at_) return Status::OK();
   ARROW_RETURN_NOT_OK(WriteProgress());
   const auto end = std::chrono::steady_clock::now();
-  note_units_at_ = end + std::max<std::chrono::steady_clock::duration>(
-                             kNoteEach, kNoteShare * (end - begin));
+  note_units_at_ =
+      end + std::max<std::chrono::steady_clock::duration>(kNoteEach, kNoteShare * (end - begin));
   return Status::OK();
 }
 
