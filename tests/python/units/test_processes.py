@@ -217,6 +217,7 @@ def test_a_coordinator_that_is_killed_takes_its_workers_along(folder: Path) -> N
 
 
 @pytest.mark.alone
+@pytest.mark.alone
 def test_interrupted_jobs_end_at_once_and_go_on(folder: Path) -> None:
     write_inputs(folder, 500, 500, 500)
     config = with_transform(config_of(folder, units="30KB", processes=2), "unit_functions:waits")
