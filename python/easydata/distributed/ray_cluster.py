@@ -87,6 +87,9 @@ class WorkerNeeds:
             made["resources"] = dict(self.others)
         return made
 
+    def __str__(self) -> str:
+        return _shown(self.by_name())
+
     def by_name(self) -> dict[str, float]:
         """The same, as Ray counts what a cluster has."""
         named = {"CPU": self.cpus, "GPU": self.gpus, "memory": self.memory, **self.others}
@@ -167,7 +170,7 @@ class Cluster:
         if any(all(node.get(name, 0) >= wanted[name] for name in wanted) for node in nodes):
             return
         said = (
-            f"resources_per_worker: a worker takes {_shown(wanted)}, and no node of the cluster "
+            f"resources_per_worker: a worker takes {self.needs}, and no node of the cluster "
             f"has as much; they have {'; '.join(_shown(node) for node in nodes) or 'nothing'}"
         )
         if _own.holders and _own.is_local:

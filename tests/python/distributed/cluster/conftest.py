@@ -11,13 +11,20 @@ import ray
 @pytest.fixture(scope="session", autouse=True)
 def cluster() -> Iterator[Any]:
     """A node of four CPUs, to which this process is connected as a user's own."""
-    ray.init(
-        address="local",
-        num_cpus=4,
-        include_dashboard=False,
-        object_store_memory=300_000_000,
-        logging_level="ERROR",
-    )
+    for left in reversed(range(4)):
+        try:
+            ray.init(
+                address="local",
+                num_cpus=4,
+                include_dashboard=False,
+                object_store_memory=300_000_000,
+                logging_level="ERROR",
+            )
+            break
+        except Exception as error:  # Ray gives up after 30 s, which a busy machine may take
+            ray.shutdown()
+            if "timed out during startup" not in str(error) or left == 0:
+                raise
     yield ray
     ray.shutdown()
 

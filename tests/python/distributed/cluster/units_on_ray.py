@@ -195,8 +195,25 @@ def nodes() -> set[str]:
 @contextmanager
 def another_node() -> Iterator[subprocess.Popen[str]]:
     """A node that joins the cluster, and alone has what is far."""
+    for _ in range(4):  # on a busy machine Ray gives some up as they start
+        known = nodes()
+        node = start_node()
+        try:
+            wait_until(lambda known=known: nodes() - known, "no node joined", 40)
+        except AssertionError:
+            _end(node)
+            continue
+        try:
+            yield node
+        finally:
+            _end(node)
+        return
+    raise AssertionError("no node joined")
+
+
+def start_node() -> subprocess.Popen[str]:
     address = ray.get_runtime_context().gcs_address
-    node = subprocess.Popen(
+    return subprocess.Popen(
         [
             *(sys.executable, "-m", "ray.scripts.scripts", "start", "--block"),
             *(f"--address={address}", "--num-cpus=2", '--resources={"far": 4}'),
@@ -207,12 +224,6 @@ def another_node() -> Iterator[subprocess.Popen[str]]:
         text=True,
         start_new_session=True,
     )
-    known = nodes()
-    try:
-        wait_until(lambda: nodes() - known, "no node joined")
-        yield node
-    finally:
-        _end(node)
 
 
 def _end(node: subprocess.Popen[str]) -> None:
