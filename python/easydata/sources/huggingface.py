@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from easydata import _native
+from easydata.sources.rows_once import RowsOnce
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
 from easydata.sources.tables import (
     ReadOnce,
@@ -67,7 +68,8 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         if hasattr(dataset, "keys") and not isinstance(dataset, (list, tuple)):
             splits = ", ".join(str(key) for key in dataset)
             raise TypeError(f"got a dict of data sets: choose one of its splits ({splits})")
-        self._dataset = dataset
+        # What looks at the first rows of an iterator must not take them from who reads them.
+        self._dataset: Any = RowsOnce(dataset) if isinstance(dataset, Iterator) else dataset
         self._name = name or "hf_dataset"
         self._label = name or ""
 
