@@ -98,13 +98,13 @@ class DiskCache(CacheLayer):
         # Files that should not be there: what is newer could not be written, or they not removed.
         self._outdated: dict[str, tuple[int, int, int]] = {}
         self._verified: OrderedDict[tuple[int, int, int], None] = OrderedDict()
-
-    def __repr__(self) -> str:
-        return f"DiskCache({str(self.cache_dir)!r})"
         try:
             self._folder.part("writing")
         except OSError as error:
             self._tell("made", f"cannot be made, and keeps nothing: {error}")
+
+    def __repr__(self) -> str:
+        return f"DiskCache({str(self.cache_dir)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         make = functools.partial(type(self), max_bytes=self.max_bytes)
