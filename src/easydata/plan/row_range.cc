@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "easydata/plan/limit_plan.h"
-#include "easydata/stream/lane_rows_stage.h"
+#include "easydata/plan/whole_stream.h"
 #include "easydata/transform/skip_stage.h"
 
 namespace easydata::plan {
@@ -29,14 +29,7 @@ class RowsBetweenPlan : public LogicalPlan {
 
   Result<StreamPlan> MakeShuffled(const Request& request,
                                   const source::SourceShuffleOptions& order) const override {
-    // They have no blocks of their own: "blocks" are rows in a window, too.
-    if (order.mode == source::SourceShuffle::kGrain) {
-      return Status::Invalid(
-          "shuffle(\"grain\") permutes all rows of a source, and these were chosen; use "
-          "\"rows\", or shuffle before you choose");
-    }
-    ARROW_ASSIGN_OR_RAISE(StreamPlan rows, Make(request));
-    return source::ShuffleRows(std::move(rows), order);
+    return ShuffleChosenRows(*this, request, order);
   }
 
   Result<std::optional<source::FirstRows>> Peek(int64_t num_rows) const override {
@@ -54,28 +47,24 @@ class RowsBetweenPlan : public LogicalPlan {
 
 Result<StreamPlan> SkipPlan(const StreamPlan& upstream, int64_t rows) {
   auto node = MakeNode("skip", {{"rows", rows}}, upstream);
-  node->facts.divide = nullptr;
-  node->facts.why_undivided = "a skip of rows";
-  // Each pass begins anew, and leaves out its first rows.
-  node->facts.carries_passes = false;
-  StreamPlan plan;
-  plan.node = std::move(node);
-  plan.schema = upstream.schema;
-  plan.make = [make = upstream.make, is_packed = upstream.facts().is_packed,
-               rows](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
-    if (is_packed && context.lanes > 1) {
-      return Status::Invalid(
-          "lanes: packed rows of which some are skipped cannot be read in lanes; skip documents");
-    }
-    StageContext whole = context;
-    whole.lane = 0;
-    whole.lanes = 1;
-    whole.demand.passes = 1;
-    ARROW_ASSIGN_OR_RAISE(auto stage,
-                          transform::MakeSkipStage([make, whole] { return make(whole); }, rows));
-    return SelectLaneRows(std::move(stage), context);
-  };
-  return plan;
+  return OfWholeStream(
+      std::move(node), upstream,
+      {.why_undivided = "a skip of rows",
+       .why_no_lanes = "packed rows of which some are skipped cannot be read in lanes; skip "
+                       "documents"},
+      [rows](const MakeUpstream& make) { return transform::MakeSkipStage(make, rows); });
+}
+
+Result<StreamPlan> ShuffleChosenRows(const LogicalPlan& chosen, const Request& request,
+                                     const source::SourceShuffleOptions& order) {
+  // They have no blocks of their own: "blocks" are rows in a window, too.
+  if (order.mode == source::SourceShuffle::kGrain) {
+    return Status::Invalid(
+        "shuffle(\"grain\") permutes all rows of a source, and these were chosen; use "
+        "\"rows\", or shuffle before you choose");
+  }
+  ARROW_ASSIGN_OR_RAISE(StreamPlan rows, chosen.Make(request));
+  return source::ShuffleRows(std::move(rows), order);
 }
 
 LogicalPlanPtr RowsBetween(LogicalPlanPtr input, int64_t begin, std::optional<int64_t> end) {

@@ -31,14 +31,7 @@ class SelectedRowsPlan : public LogicalPlan {
 
   Result<StreamPlan> MakeShuffled(const Request& request,
                                   const source::SourceShuffleOptions& order) const override {
-    // They have no blocks of their own: "blocks" are rows in a window, too.
-    if (order.mode == source::SourceShuffle::kGrain) {
-      return Status::Invalid(
-          "shuffle(\"grain\") permutes all rows of a source, and these were chosen; use "
-          "\"rows\", or shuffle before you choose");
-    }
-    ARROW_ASSIGN_OR_RAISE(StreamPlan rows, Make(request));
-    return source::ShuffleRows(std::move(rows), order);
+    return ShuffleChosenRows(*this, request, order);
   }
 
  private:

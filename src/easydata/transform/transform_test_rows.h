@@ -13,6 +13,8 @@
 
 #include "easydata/json/json_column.h"
 #include "easydata/stream/batch.h"
+#include "easydata/stream/memory_stage.h"
+#include "easydata/stream/stage_contract.h"
 
 namespace easydata::transform {
 
@@ -125,6 +127,25 @@ inline TestRows::Lists TokensOf(const Batch& batch, const std::string& name) {
     ADD_FAILURE() << "no tokens " << name << " in " << batch.rows->schema()->ToString();
   }
   return out;
+}
+
+/// A stage of batches of one column "n", which numbers their rows from 0.
+inline Result<std::unique_ptr<Stage>> NumberedRows(int64_t batches, int64_t rows) {
+  std::vector<std::shared_ptr<arrow::RecordBatch>> all;
+  for (int64_t b = 0; b < batches; ++b) {
+    std::vector<int64_t> values;
+    for (int64_t r = 0; r < rows; ++r) values.push_back(b * rows + r);
+    all.push_back(TestRows().Ints("n", values).Make().rows);
+  }
+  return MakeMemoryStage(all, arrow::schema({arrow::field("n", arrow::int64())}), "data", "memory");
+}
+
+/// The rows that a stage gives in all.
+inline int64_t CountRows(const StageContract& contract) {
+  auto stage = contract.make({}).ValueOrDie();
+  int64_t rows = 0;
+  while (auto batch = stage->Next().ValueOrDie()) rows += batch->num_rows();
+  return rows;
 }
 
 }  // namespace easydata::transform
