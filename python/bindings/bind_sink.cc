@@ -66,6 +66,23 @@ nb::dict ToDict(const sink::WriteResult& result) {
   return out;
 }
 
+/// Reports progress to Python, where it is asked for.
+class Report {
+ public:
+  explicit Report(nb::handle report) : report_(report) {}
+
+  template <typename Progress>
+  void NowAndThen(Progress progress) {
+    if (report_.is_none() || Clock::now() - reported_ < kReport) return;
+    reported_ = Clock::now();
+    CallPython([&] { return report_(ToDict(progress())); });
+  }
+
+ private:
+  const nb::handle report_;
+  Clock::time_point reported_ = Clock::now();
+};
+
 /// Calls what asks a store, without the GIL; Ctrl-C ends it.
 template <typename Work>
 auto WhileOthersRun(Work work) {
@@ -77,7 +94,7 @@ auto WhileOthersRun(Work work) {
 struct Units {
   explicit Units(const sink::SaveJob& job) : coordinator(job), writer(job) {}
 
-  std::optional<sink::UnitCoordinator> coordinator;
+  sink::UnitCoordinator coordinator;
   sink::UnitWriter writer;
 };
 
@@ -106,12 +123,10 @@ nb::dict Run(WriteJob& job, bool keep_finished, nb::handle report, nb::handle no
     CallPython([&] { return notice(writer->notice()); });
   };
   BackgroundCall<sink::WriteResult> call([&] { return writer->Run(); }, [&] { writer->Cancel(); });
-  auto reported = Clock::now();
+  Report reports(report);
   while (!call.Wait()) {
     tell();
-    if (report.is_none() || Clock::now() - reported < kReport) continue;
-    reported = Clock::now();
-    CallPython([&] { return report(ToDict(writer->progress())); });
+    reports.NowAndThen([&] { return writer->progress(); });
   }
   job.is_written = false;
   const sink::WriteResult result = Unwrap(call.Join());
@@ -130,12 +145,14 @@ Units& UnitsOf(WriteJob& job) {
 }
 
 nb::dict OpenUnits(WriteJob& job, bool keep_finished) {
-  job.wiring.keep_finished = keep_finished;
-  job.units = nullptr;
-  Units& units = UnitsOf(job);
+  WriteJob once = job;
+  once.wiring.keep_finished = keep_finished;
+  once.units = nullptr;
+  Units& units = UnitsOf(once);
+  job.units = once.units;
   std::atomic<bool> stopped{false};
   BackgroundCall<sink::UnitCoordinator::Opened> call(
-      [&] { return units.coordinator->Open([&] { return stopped.load(); }); },
+      [&] { return units.coordinator.Open([&] { return stopped.load(); }); },
       [&] { stopped = true; });
   while (!call.Wait()) {
   }
@@ -145,8 +162,8 @@ nb::dict OpenUnits(WriteJob& job, bool keep_finished) {
   nb::dict out;
   out["units"] = opened.num_units;
   out["left"] = left;
-  out["kept_shards"] = units.coordinator->folder()->kept();
-  out["notice"] = units.coordinator->folder()->notice();
+  out["kept_shards"] = units.coordinator.folder()->kept();
+  out["notice"] = units.coordinator.folder()->notice();
   out["finished"] = opened.is_finished;
   return out;
 }
@@ -156,19 +173,15 @@ nb::object WriteUnit(WriteJob& job, nb::handle task, nb::handle report) {
   const Unit unit = Unwrap(UnitFromJson(JsonFromPython(task, "task")));
   BackgroundCall<nlohmann::json> call([&] { return units.writer.Write(unit); },
                                       [&] { units.writer.Cancel(); });
-  auto reported = Clock::now();
-  while (!call.Wait()) {
-    if (report.is_none() || Clock::now() - reported < kReport) continue;
-    reported = Clock::now();
-    CallPython([&] { return report(ToDict(units.writer.progress())); });
-  }
+  Report reports(report);
+  while (!call.Wait()) reports.NowAndThen([&] { return units.writer.progress(); });
   return JsonToPython(Unwrap(call.Join()));
 }
 
 nb::dict FinishUnits(WriteJob& job) {
   Units& units = UnitsOf(job);
   const auto result =
-      Unwrap(WhileOthersRun([&] { return units.coordinator->Finish(&units.writer); }));
+      Unwrap(WhileOthersRun([&] { return units.coordinator.Finish(&units.writer); }));
   job.is_written = true;
   return ToDict(result);
 }
@@ -263,7 +276,7 @@ void BindSink(nb::module_& m) {
       .def(
           "add_unit",
           [](WriteJob& job, nb::handle record) {
-            Check(UnitsOf(job).coordinator->Add(JsonFromPython(record, "record")));
+            Check(UnitsOf(job).coordinator.Add(JsonFromPython(record, "record")));
           },
           nb::arg("record"), nb::sig("def add_unit(self, record: dict[str, typing.Any]) -> None"),
           "Notes in the output what write_unit() gave, here or in another process.")
@@ -281,10 +294,12 @@ void BindSink(nb::module_& m) {
       .def(
           "fail_unit",
           [](WriteJob& job, int64_t unit, const std::string& error, const std::string& log) {
-            Check(WhileOthersRun([&] { return UnitsOf(job).writer.Fail(unit, error, log); }));
+            return Unwrap(
+                WhileOthersRun([&] { return UnitsOf(job).writer.Fail(unit, error, log); }));
           },
           nb::arg("unit"), nb::arg("error"), nb::arg("log") = "",
-          "Says in the output why a unit could not be written; the log is kept beside it.");
+          "Says in the output why a unit could not be written, and gives where its log is kept: "
+          "beside it, or \"\" where there is none.");
   m.def(
       "kept_template_date",
       [](const std::string& path, nb::handle storage_options) {

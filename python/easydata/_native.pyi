@@ -1046,9 +1046,9 @@ class WriteJob:
         Writes the shard of one unit, a task of open_units() of the same job in any process, and gives its record.
         """
 
-    def fail_unit(self, unit: int, error: str, log: str = '') -> None:
+    def fail_unit(self, unit: int, error: str, log: str = '') -> str:
         """
-        Says in the output why a unit could not be written; the log is kept beside it.
+        Says in the output why a unit could not be written, and gives where its log is kept: beside it, or "" where there is none.
         """
 
 def kept_template_date(output_path: str, storage_options: object | None = None) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from easydata.distributed.job_place import JobPlace
 from easydata.distributed.ray_cluster import Cluster, own_version
 from easydata.distributed.shard_jobs import Part, Row
 from easydata.distributed.shard_worker import SentJob, ShardWorker
 from easydata.execution.units.executor import MOST_ATTEMPTS
+from easydata.execution.units.job_place import JobPlace
 
 _log = logging.getLogger("easydata")
 

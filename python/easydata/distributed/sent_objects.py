@@ -6,11 +6,11 @@ import io
 import json
 import pickle
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from easydata import _native
-from easydata.execution.units.job import _secret_options
+from easydata.execution.units.job import secret_options
 from easydata.sources.token_stores import Keeping
 from easydata.transforms.identity import import_name
 
@@ -78,9 +78,5 @@ class _Pickler(pickle.Pickler):
         )
 
     def _look_for_secrets(self, options: Mapping[str, Any]) -> None:
-        for said in _said_of(options):
+        for said in secret_options(options, "storage_options"):
             raise ValueError(f"{self._what}: {said}")
-
-
-def _said_of(options: Mapping[str, Any]) -> Iterator[str]:
-    return _secret_options(options, "storage_options")

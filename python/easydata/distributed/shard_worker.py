@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from easydata.distributed.job_place import JobPlace
 from easydata.distributed.ray_cluster import own_version, ray_library
 from easydata.distributed.sent_objects import received
 from easydata.distributed.shard_jobs import Part, Row, ShardJob
+from easydata.execution.units.job_place import JobPlace
 
 # The size of a batch.
 _BATCH_ROWS = 1000

@@ -11,14 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from easydata.distributed.job_place import JobPlace
 from easydata.distributed.ray_cluster import own_version, ray_library
-from easydata.execution.units.executor import Task, said
+from easydata.execution.units.executor import MOST_LOG, Task, said
 from easydata.execution.units.job import UnitJob
+from easydata.execution.units.job_place import JobPlace
 from easydata.execution.units.worker import UnitWriter
-
-# Of a log, the end is kept.
-_MOST_LOG = 256 * 1024
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ def write_unit(job: SentUnits, task: Task) -> dict[str, Any]:
             return {"done": writer.write(task)}
         except Exception as error:
             log.write(traceback.format_exc())
-            return {"failed": said(error), "log": log.getvalue()[-_MOST_LOG:]}
+            return {"failed": said(error), "log": log.getvalue()[-MOST_LOG:]}
 
 
 def _writer_of(job: SentUnits) -> UnitWriter:

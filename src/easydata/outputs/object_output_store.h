@@ -32,6 +32,7 @@ class ObjectOutputStore final : public OutputStore {
   Result<files::PathKind> KindOfFolder() const override;
   Result<files::PathKind> KindOf(const std::string& name) const override;
   Result<std::vector<std::string>> NamesIn(const std::string& folder) const override;
+  bool is_remote() const override { return true; }
   void LookAnew() override { listed_.clear(); }
   void ExpectOtherWriters() override { others_write_ = true; }
   Result<std::optional<int64_t>> SizeOf(const std::string& name) const override;

@@ -39,6 +39,8 @@ class OutputStore {
   /// Gives unfinished files names of this writer's own, where several write into one output. Before
   /// anything is written only.
   void SetWriter(std::string tag) { writer_ = std::move(tag); }
+  /// Whether each look and each change is a request to another machine.
+  virtual bool is_remote() const { return false; }
   /// Says that other processes write files of the output, too: what they left half-written is
   /// removed at the end.
   virtual void ExpectOtherWriters() {}

@@ -261,9 +261,7 @@ Result<std::string> OutputFolder::Find(const ShardRecord& shard) const {
   for (const std::string& name : names) {
     ARROW_ASSIGN_OR_RAISE(const auto size, store_->SizeOf(name));
     if (size != shard.bytes) continue;
-    if (job_.num_units.has_value() && store_->folder().find("://") != std::string::npos) {
-      return name;
-    }
+    if (job_.num_units.has_value() && store_->is_remote()) return name;
     ARROW_ASSIGN_OR_RAISE(const std::string hash, store_->HashOf(name, job_.stopped));
     if (hash == shard.hash) return name;
   }
@@ -369,7 +367,7 @@ Status OutputFolder::NoteUnit(const nlohmann::json& record) {
 
 Status OutputFolder::AddUnit(const nlohmann::json& record) {
   ARROW_RETURN_NOT_OK(NoteUnit(record));
-  if (store_->folder().find("://") != std::string::npos) return NoteUnitsInStore();
+  if (store_->is_remote()) return NoteUnitsInStore();
   const size_t index = progress_.shards.size() - 1;
   ARROW_RETURN_NOT_OK(store_->Append(kProgressName, progress_.ShardLine(index)));
   return store_->Remove(UnitFileName(progress_.units[index]));

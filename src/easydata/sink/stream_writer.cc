@@ -61,8 +61,9 @@ void StreamWriter::Cancel() {
 
 WriteProgress StreamWriter::progress() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  NoteWritten();
-  return {rows_, tokens_, bytes_, shards_, kept_};
+  const WriteProgress done = units_ == nullptr ? WriteProgress() : units_->progress();
+  return {rows_ + done.rows, tokens_ + done.tokens, bytes_ + done.bytes, shards_ + done.shards,
+          kept_};
 }
 
 std::string StreamWriter::notice() const {
@@ -116,33 +117,24 @@ Result<WriteResult> StreamWriter::RunUnits() {
   ARROW_ASSIGN_OR_RAISE(const auto opened, coordinator.Open([this] { return cancelled_.load(); }));
   NoteKept(*coordinator.folder());
   UnitWriter writer(job_);
-  const WriteProgress kept = {rows_, tokens_, bytes_, shards_, kept_};
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (cancelled_) return Status::Cancelled("writing was cancelled");
     units_ = &writer;
-    kept_progress_ = kept;
   }
   auto stopped = std::shared_ptr<void>(nullptr, [this](void*) {
     std::lock_guard<std::mutex> lock(mutex_);
-    NoteWritten();
-    units_ = nullptr;
+    const WriteProgress done = std::exchange(units_, nullptr)->progress();
+    rows_ += done.rows;
+    tokens_ += done.tokens;
+    bytes_ += done.bytes;
+    shards_ += done.shards;
   });
   for (const Unit& unit : opened.left) {
     ARROW_ASSIGN_OR_RAISE(const nlohmann::json record, writer.Write(unit));
     ARROW_RETURN_NOT_OK(coordinator.Add(record));
   }
   return coordinator.Finish(&writer);
-}
-
-/// Takes over what the writer of units did. Called under mutex_.
-void StreamWriter::NoteWritten() const {
-  if (units_ == nullptr) return;
-  const WriteProgress done = units_->progress();
-  rows_ = kept_progress_.rows + done.rows;
-  tokens_ = kept_progress_.tokens + done.tokens;
-  bytes_ = kept_progress_.bytes + done.bytes;
-  shards_ = kept_progress_.shards + done.shards;
 }
 
 Result<WriteResult> StreamWriter::Run() {

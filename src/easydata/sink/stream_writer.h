@@ -53,7 +53,6 @@ class StreamWriter {
 
   OutputJob Output() const;
   void NoteKept(const OutputFolder& folder);
-  void NoteWritten() const;
   Result<WriteResult> RunUnits();
   Result<OutputFolder*> OpenFolder(Work* work);
   Status Restore(Work* work) const;
@@ -64,13 +63,11 @@ class StreamWriter {
   Status WriteByCount(Work* work);
 
   const SaveJob job_;
-  mutable std::atomic<int64_t> rows_{0}, tokens_{0}, bytes_{0}, shards_{0};
-  std::atomic<int64_t> kept_{0};
+  std::atomic<int64_t> rows_{0}, tokens_{0}, bytes_{0}, shards_{0}, kept_{0};
   std::atomic<bool> cancelled_{false};
   mutable std::mutex mutex_;  // guards what Cancel() touches, and the notice
   Work* running_ = nullptr;
-  UnitWriter* units_ = nullptr;
-  WriteProgress kept_progress_;  // before units_ wrote
+  UnitWriter* units_ = nullptr;  // writes beside what the counts above have
   std::string notice_;
 };
 

@@ -2,12 +2,11 @@
 
 #include <chrono>
 #include <ctime>
-#include <random>
 #include <utility>
 
-#include "easydata/base/hash.h"
 #include "easydata/exec/ordered_map.h"
 #include "easydata/exec/stop_scope.h"
+#include "easydata/outputs/lock_owner.h"
 #include "easydata/sink/output_progress.h"
 #include "easydata/sink/unit_file.h"
 #include "easydata/storage/open_output_store.h"
@@ -20,11 +19,6 @@ using Clock = std::chrono::steady_clock;
 /// How often a unit says how far it is; each time is a request where the output is in a store.
 constexpr std::chrono::seconds kTellLocal{2};
 constexpr std::chrono::seconds kTellStore{15};
-
-std::string RandomTag() {
-  std::random_device random;
-  return ToHex((uint64_t{random()} << 32) | random());
-}
 
 }  // namespace
 
@@ -77,7 +71,7 @@ Status UnitWriter::Join() {
                            "another version of a callable)");
   }
   staged_ = progress->staged;
-  store->SetWriter(RandomTag());
+  store->SetWriter(outputs::LockOwner::OfThisProcess().token);
   store_ = std::move(store);
   return Status::OK();
 }
@@ -94,12 +88,13 @@ Result<const ShardForm*> UnitWriter::Form() {
   return &*form_;
 }
 
-/// Says in the folder how far a unit is, now and then.
-Status UnitWriter::Tell(Work* work, bool is_first) {
-  const bool in_store = store_->folder().find("://") != std::string::npos;
-  if (!is_first && Clock::now() - work->told < (in_store ? kTellStore : kTellLocal)) {
-    return Status::OK();
-  }
+Status UnitWriter::TellNowAndThen(Work* work) {
+  const bool is_soon = Clock::now() - work->told < (store_->is_remote() ? kTellStore : kTellLocal);
+  return is_soon ? Status::OK() : Tell(work);
+}
+
+/// Says in the folder how far a unit is.
+Status UnitWriter::Tell(Work* work) {
   work->told = Clock::now();
   work->state["updated"] = SecondsNow();
   work->state["rows"] = work->shard.record.rows;
@@ -117,7 +112,7 @@ Status UnitWriter::Start(const Unit& unit, Work* work) {
   std::string name = job_.names.Of(static_cast<size_t>(unit.number));
   ARROW_ASSIGN_OR_RAISE(auto file, store_->OpenNew(WrittenName(staged_, name)));
   ARROW_ASSIGN_OR_RAISE(work->shard, form->Open(std::move(file), std::move(name)));
-  ARROW_RETURN_NOT_OK(Tell(work, /*is_first=*/true));
+  ARROW_RETURN_NOT_OK(Tell(work));
   ARROW_ASSIGN_OR_RAISE(work->stage, job_.plan.make(work->context));
   work->reader = std::make_unique<RowGroupReader>(work->stage.get(), job_.wiring.row_groups);
   work->groups = std::make_unique<exec::OrderedMap<RowGroup, EncodedGroup>>(
@@ -140,7 +135,7 @@ Status UnitWriter::WriteRows(Work* work) {
     rows_ += group->rows;
     tokens_ += group->tokens;
     bytes_ += shard.file->size() - before;
-    ARROW_RETURN_NOT_OK(Tell(work, /*is_first=*/false));
+    ARROW_RETURN_NOT_OK(TellNowAndThen(work));
   }
 }
 
@@ -177,20 +172,25 @@ Result<nlohmann::json> UnitWriter::Write(const Unit& unit) {
   record["ended"] = SecondsNow();
   work.state["state"] = "written";
   work.state["record"] = record;
-  ARROW_RETURN_NOT_OK(Tell(&work, /*is_first=*/true));
+  ARROW_RETURN_NOT_OK(Tell(&work));
   return record;
 }
 
-Status UnitWriter::Fail(int64_t unit, const std::string& error, const std::string& log) {
+Result<std::string> UnitWriter::Fail(int64_t unit, const std::string& error,
+                                     const std::string& log) {
   ARROW_RETURN_NOT_OK(Join());
   nlohmann::json state = UnitState(unit, "failed", job_hash_);
   state["error"] = error;
+  std::string path;
   if (!log.empty()) {
     ARROW_RETURN_NOT_OK(store_->Put(UnitLogName(unit), log));
-    state["log"] = store_->PathOf(UnitLogName(unit));
+    path = store_->PathOf(UnitLogName(unit));
+    state["log"] = path;
   }
-  return store_->Put(UnitFileName(unit),
-                     state.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  ARROW_RETURN_NOT_OK(
+      store_->Put(UnitFileName(unit),
+                  state.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
+  return path;
 }
 
 }  // namespace easydata::sink

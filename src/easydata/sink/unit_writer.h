@@ -35,8 +35,9 @@ class UnitWriter {
   /// configuration are others than the coordinator's.
   Result<nlohmann::json> Write(const Unit& unit);
 
-  /// Says in the folder why a unit could not be written.
-  Status Fail(int64_t unit, const std::string& error, const std::string& log);
+  /// Says in the folder why a unit could not be written; gives where its log is kept, "" where it
+  /// has none.
+  Result<std::string> Fail(int64_t unit, const std::string& error, const std::string& log);
 
   /// The form of the shards.
   Result<const ShardForm*> Form();
@@ -52,7 +53,8 @@ class UnitWriter {
   Status Join();
   Status Start(const Unit& unit, Work* work);
   Status WriteRows(Work* work);
-  Status Tell(Work* work, bool is_first);
+  Status Tell(Work* work);
+  Status TellNowAndThen(Work* work);
 
   const SaveJob job_;
   const std::string job_hash_;

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from easydata.core.config import ConfigError, PipelineConfig
 from easydata.core.config_class import imported
-from easydata.execution.output_paths import path_in
 from easydata.execution.units.executor import UnitExecutor, UnitFailure
 from easydata.execution.units.job import UnitJob
 from easydata.execution.units.processes import LocalProcesses
@@ -40,8 +39,7 @@ class FailedUnitsError(RuntimeError):
         path: str,
         units: int,
         failures: Mapping[int, UnitFailure],
-        *,
-        has_logs: bool = True,
+        logs: Mapping[int, str] | None = None,
     ) -> None:
         self.path = path
         self.failures = dict(sorted(failures.items()))
@@ -51,10 +49,10 @@ class FailedUnitsError(RuntimeError):
             + ("these alone" if count > 1 else "this one alone")
         ]
         for unit, failure in list(self.failures.items())[:_MOST_TOLD]:
-            log = path_in(path, ".easydata", f"unit-{unit:05}.log")
-            lines.append(f"unit {unit}: {failure.error}" + (f" (log: {log})" if has_logs else ""))
+            log = (logs or {}).get(unit)
+            lines.append(f"unit {unit}: {failure.error}" + (f" (log: {log})" if log else ""))
         if count > _MOST_TOLD:
-            where = f": easydata status {path}" if has_logs else ""
+            where = "" if logs is None else f": easydata status {path}"
             lines.append(f"and {count - _MOST_TOLD:,} units more{where}")
         super().__init__("; ".join(lines))
 
@@ -128,6 +126,7 @@ def write_by_units(
     if opened["finished"]:
         return job.stats_of(native.finish_units())
     failures: dict[int, UnitFailure] = {}
+    logs: dict[int, str] = {}
     is_finished = False
     try:
         counts = Counts(job.progress, opened["kept_shards"])
@@ -138,14 +137,14 @@ def write_by_units(
 
         def failed(unit: int, failure: UnitFailure) -> None:
             failures[unit] = failure
-            native.fail_unit(unit, failure.error, failure.log)
+            logs[unit] = native.fail_unit(unit, failure.error, failure.log)
             tell(f"unit {unit} failed: {failure.error}")
 
         counts.tell()
         if opened["left"]:
             executor.run(told, opened["left"], done=done, failed=failed)
         if failures:
-            raise FailedUnitsError(job.path, opened["units"], failures)
+            raise FailedUnitsError(job.path, opened["units"], failures, logs)
         stats = job.stats_of(native.finish_units())
         is_finished = True
         return stats

@@ -10,6 +10,8 @@ from easydata.execution.units.job import UnitJob
 
 # How often a unit is tried whose process dies; one that fails on its data is not tried again.
 MOST_ATTEMPTS = 3
+# Characters of a log that are kept: those at its end.
+MOST_LOG = 256 * 1024
 
 # What there is to do for a unit: its number as "unit", and what to read.
 Task = dict[str, Any]

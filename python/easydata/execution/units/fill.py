@@ -72,7 +72,7 @@ def fill_by_units(
 
     executor.run(told, tasks, done=counts.add, failed=failed)
     if failures:
-        raise FailedUnitsError(f"tokens of {name}", len(tasks), failures, has_logs=False)
+        raise FailedUnitsError(f"tokens of {name}", len(tasks), failures)
 
 
 def fill_unit(source: Any, task: Task, packed: bool, threads: int) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from easydata.core.config import ConfigError, DatasetConfig, PipelineConfig, Sav
 from easydata.core.config_class import import_path, imported, plain
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import freeze_listings
+from easydata.execution.units.job_place import JobPlace
 from easydata.sources.create import names_data
 from easydata.transforms.base import MapTransform, RowFunction
 from easydata.transforms.filters import FilterTransform
@@ -134,6 +134,7 @@ def job_of(
     }
     if context.listing is None:
         context.listing = freeze_listings(config, None)[1]
+    place = JobPlace.here()
     return UnitJob(
         values,
         tuple(context.stages),
@@ -141,8 +142,8 @@ def job_of(
         context.listing,
         threads,
         template_date,
-        os.getcwd(),
-        tuple(os.path.abspath(path) for path in sys.path),
+        place.folder,
+        tuple(place.paths),
     )
 
 
@@ -240,7 +241,7 @@ def _secrets(config: PipelineConfig) -> Iterator[str]:
         ("save.", config.save.storage_options),
     ]
     for path, options in given:
-        yield from _secret_options(options or {}, f"{path}storage_options")
+        yield from secret_options(options or {}, f"{path}storage_options")
     for number, dataset in enumerate(config.datasets):
         data: Any = dataset.data_files
         for each in data if isinstance(data, list | tuple) else [data]:
@@ -255,10 +256,11 @@ def _secrets(config: PipelineConfig) -> Iterator[str]:
                 )
 
 
-def _secret_options(options: Mapping[str, Any], path: str) -> Iterator[str]:
+def secret_options(options: Mapping[str, Any], path: str) -> Iterator[str]:
+    """Says which options of a store, under `path`, are secrets, or may be: none is told others."""
     for name, value in options.items():
         if name == "client_kwargs" and isinstance(value, Mapping):
-            yield from _secret_options(value, f"{path}.client_kwargs")
+            yield from secret_options(value, f"{path}.client_kwargs")
         elif name not in _OPEN and value is not None:
             yield (
                 f"{path}.{name} is a secret, or may be one, and is not handed to other processes: "

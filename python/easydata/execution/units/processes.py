@@ -15,12 +15,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
-from easydata.execution.units.executor import MOST_ATTEMPTS, Task, UnitFailure
+from easydata.execution.units.executor import MOST_ATTEMPTS, MOST_LOG, Task, UnitFailure
 from easydata.execution.units.job import UnitJob
 
 _WORKER = "easydata.execution.units.worker"
-# Of a log, the end is kept.
-_MOST_LOG = 256 * 1024
 # Seconds that a worker has to end what it is at, such as an upload, before it is killed.
 _PATIENCE = 0.6
 
@@ -188,7 +186,7 @@ class _Worker:
     def log(self) -> str:
         """What it has said since it was handed its unit."""
         end = self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(self._log_begin, end - _MOST_LOG))
+        self._log.seek(max(self._log_begin, end - MOST_LOG))
         return self._log.read().decode(errors="replace")
 
     def how_it_ended(self) -> str:
