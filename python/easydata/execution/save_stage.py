@@ -29,7 +29,7 @@ from easydata.execution.units.executor import UnitExecutor
 from easydata.execution.units.job import UnitJob, job_of
 from easydata.execution.writers import DatasetWriter, WriteJob, WriteStats, create_writer
 from easydata.sources.schedule_ramps import tell_blurred
-from easydata.sources.sharded_source import ShardedDataSource
+from easydata.sources.sharded_source import ShardedDataSource, rows_known
 from easydata.sources.unread_fields import unread_of
 
 __all__ = ["SaveStage"]
@@ -86,7 +86,7 @@ class SaveStage(BaseStage):
             kept = kept or [name for name in finished if jobs[name].keeps_finished]
         for name, job in jobs.items():
             try:
-                rows = _rows_known(data[name])
+                rows = rows_known(data[name])
                 with job.told_of_pushing() if push is not None else contextlib.nullcontext():
                     stats = self._write(
                         name, job, context, rows, told.get(name), executor, keep=name in kept
@@ -221,13 +221,6 @@ def _described(config: PipelineConfig) -> dict[str, Any]:
 def _config_name(name: str, datasets: Mapping[str, Any]) -> str:
     """What the Hub calls one of the datasets that are saved."""
     return DEFAULT_CONFIG if len(datasets) == 1 else name
-
-
-def _rows_known(source: ShardedDataSource[Any]) -> int | None:
-    """How many rows there will be, where the files say so without being read; else None."""
-    infos = [source.get_shard_info(shard) for shard in source.shard_names]
-    rows = [info.num_rows for info in infos if info is not None and info.num_rows is not None]
-    return sum(rows) if len(rows) == len(infos) else None
 
 
 def _folder(path: str, *names: str) -> str:

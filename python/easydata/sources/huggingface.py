@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from easydata import _native
-from easydata.sources.rows_once import RowsOnce
+from easydata.sources.read_once import ReadOnce
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
 from easydata.sources.tables import (
-    ReadOnce,
+    BatchesOnce,
     TableRows,
     arrow_of,
     batches_from,
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 _ROWS_AT_ONCE = 1024
+# Of an iterator: more than anybody looks at before its rows are read.
+_KEPT_ROWS = 2000
 # Where rows are made by Python code, which may be slow.
 _MADE_ROWS_AT_ONCE = 64
 # Steps of a streaming data set whose state is exact between any two batches.
@@ -69,7 +71,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             splits = ", ".join(str(key) for key in dataset)
             raise TypeError(f"got a dict of data sets: choose one of its splits ({splits})")
         # What looks at the first rows of an iterator must not take them from who reads them.
-        self._dataset: Any = RowsOnce(dataset) if isinstance(dataset, Iterator) else dataset
+        self._dataset: Any = _read_once(dataset) if isinstance(dataset, Iterator) else dataset
         self._name = name or "hf_dataset"
         self._label = name or ""
 
@@ -279,7 +281,7 @@ class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
         return 1
 
     def __len__(self) -> int:
-        if isinstance(self._data, ReadOnce):
+        if isinstance(self._data, BatchesOnce):
             raise TypeError(
                 "what can be read once does not know its number of rows; give a table "
                 "(reader.read_all()), or save the rows, and read the files"
@@ -287,7 +289,7 @@ class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
         return int(self._data.count_rows())
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        kind = "read once" if isinstance(self._data, ReadOnce) else "dataset"
+        kind = "read once" if isinstance(self._data, BatchesOnce) else "dataset"
         return (kind,), {"columns": list(self._data.schema.names)}
 
     def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
@@ -299,7 +301,7 @@ class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
         return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
 
     def _batches(self, shard: str, row: int, state: str | None = None) -> Iterator[pa.RecordBatch]:
-        if isinstance(self._data, ReadOnce):
+        if isinstance(self._data, BatchesOnce):
             return batches_from(self._data.batches(), row)
         return batches_from(map(stored, self._data.to_batches()), row)
 
@@ -362,6 +364,16 @@ class _Chosen:
 
     def __iter__(self) -> Iterator[Any]:
         return (self[index] for index in range(len(self)))
+
+
+def _read_once(rows: Iterator[Any]) -> ReadOnce[Any]:
+    return ReadOnce(
+        rows,
+        lambda row: 1,
+        _KEPT_ROWS,
+        "an iterator can be read once, and this one was: give what can be read again, as "
+        "list(rows), a datasets.Dataset, or files",
+    )
 
 
 def _is_indexable(dataset: Any) -> bool:

@@ -34,15 +34,6 @@ class LimitedShardedSource(WrapperSource[Example]):
         self._counts: list[int] = []
         self._lock = threading.Lock()
 
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """Names of the shards, those of the source below; the last ones may be empty."""
-        return self._source.shard_names
-
-    def num_shards(self) -> int:
-        """Number of shards."""
-        return self._source.num_shards()
-
     def open_shard(self, shard_name: str) -> Iterator[Example]:
         """The rows of a shard that lie within the limit."""
         return self.open_shard_at_row(shard_name, 0)

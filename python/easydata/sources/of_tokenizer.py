@@ -26,15 +26,6 @@ class OfTokenizerSource(WrapperSource[Example]):
         self._inputs = (source,)
         self._tokenizer, self._name = tokenizer, name
 
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """Names of the shards, those of the source below."""
-        return self._source.shard_names
-
-    def num_shards(self) -> int:
-        """Number of shards."""
-        return self._source.num_shards()
-
     def open_shard(self, shard_name: str) -> Iterator[Example]:
         """The rows of a shard, in order."""
         return self._source.open_shard(shard_name)

@@ -544,11 +544,20 @@ class PlannedSource(ShardedDataSource[T_co]):
 
 
 class WrapperSource(PlannedSource[T_co]):
-    """A source of the engine's over another one."""
+    """A source of the engine's over another one, whose shards it has where it says nothing else."""
 
     @property
     def _source(self) -> ShardedDataSource[Any]:
         return self._inputs[0]
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """Names of the shards, those of the source below."""
+        return self._source.shard_names
+
+    def num_shards(self) -> int:
+        """Number of shards."""
+        return self._source.num_shards()
 
 
 def _import_path(type_: type) -> str:
@@ -621,15 +630,6 @@ class MappedShardedDataSource(WrapperSource[T]):
     _shuffles_inputs = True
     _selects_input = True
 
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """Names of the shards, those of the source below."""
-        return self._source.shard_names
-
-    def num_shards(self) -> int:
-        """Number of shards."""
-        return self._source.num_shards()
-
     def open_shard(self, shard_name: str) -> Iterator[T]:
         """The rows of a shard, in order."""
         return _mapped(self._fn, self._source.open_shard(shard_name), shard_name, 0)
@@ -699,15 +699,6 @@ class TransformedShardedSource(WrapperSource[Example]):
     def transform_fn(self) -> _Step:
         """The transform."""
         return self._transform
-
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """Names of the shards, those of the source below."""
-        return self._source.shard_names
-
-    def num_shards(self) -> int:
-        """Number of shards."""
-        return self._source.num_shards()
 
     def open_shard(self, shard_name: str) -> Iterator[Example]:
         """The transformed rows of a shard, in order."""
@@ -962,9 +953,8 @@ class RowsBetweenSource(WrapperSource[Any]):
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """The number of rows, where the source knows its own at once."""
-        infos = [self._source.get_shard_info(name) for name in self._source.shard_names]
-        rows = [info.num_rows for info in infos if info is not None and info.num_rows is not None]
-        known = self._rows_of(sum(rows)) if len(rows) == len(infos) else None
+        total = rows_known(self._source)
+        known = None if total is None else self._rows_of(total)
         return ShardInfo(shard_id=0, shard_name=shard_name, num_rows=known)
 
     def _rows_of(self, total: int) -> int:
@@ -997,6 +987,13 @@ class RowsBetweenSource(WrapperSource[Any]):
         return _native.rows_between(self._source._plan, self._begin, self._end)
 
 
+def rows_known(source: ShardedDataSource[Any]) -> int | None:
+    """How many rows there will be, where the files say so without being read; else None."""
+    infos = [source.get_shard_info(shard) for shard in source.shard_names]
+    rows = [info.num_rows for info in infos if info is not None and info.num_rows is not None]
+    return sum(rows) if len(rows) == len(infos) else None
+
+
 def _rows_from(source: ShardedDataSource[Any], row: int) -> Iterator[Any]:
     """The rows of a source from number `row` on; shards whose rows are known are passed over."""
     if row == 0:
@@ -1025,15 +1022,6 @@ class PartShardedSource(WrapperSource[Any]):
     def __init__(self, source: ShardedDataSource[Any], options: dict[str, Any]) -> None:
         self._inputs = (source,)
         self._options = options
-
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """Names of the shards, those of the source below."""
-        return self._source.shard_names
-
-    def num_shards(self) -> int:
-        """Number of shards."""
-        return self._source.num_shards()
 
     def open_shard(self, shard_name: str) -> Iterator[Any]:
         """The rows of a shard that are in the part, in order."""
@@ -1090,15 +1078,6 @@ class CachedShardedSource(WrapperSource[Any]):
     def source(self) -> ShardedDataSource[Any]:
         """The source whose rows are kept."""
         return self._source
-
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """Names of the shards, those of the source below."""
-        return self._source.shard_names
-
-    def num_shards(self) -> int:
-        """Number of shards."""
-        return self._source.num_shards()
 
     def open_shard(self, shard_name: str) -> Iterator[Any]:
         """The rows of a shard, in order."""

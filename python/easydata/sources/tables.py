@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from easydata.sources.read_once import ReadOnce
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
     from numpy.typing import NDArray
 
-    Arrow: TypeAlias = "pa.Table | ReadOnce | ds.Dataset"
+    Arrow: TypeAlias = "pa.Table | BatchesOnce | ds.Dataset"
 
 # Of what can be read once, so much is kept for whoever looks at it before it is read.
 _KEPT_BYTES = 64 << 20
@@ -71,7 +72,7 @@ def _of_arrow(data: Any) -> Arrow | None:
     import pyarrow as pa
 
     if isinstance(data, pa.RecordBatchReader):
-        return ReadOnce(data)
+        return BatchesOnce(data)
     if is_pyarrow and hasattr(data, "to_batches") and not has_capsule:
         return _of_dataset(data)
     if not hasattr(data, "__arrow_c_stream__"):
@@ -93,7 +94,7 @@ def _of_dataset(data: Any) -> Arrow | None:
         check_columns(data.schema.names)
         return data
     if isinstance(data, ds.Scanner):
-        return ReadOnce(data.to_reader())
+        return BatchesOnce(data.to_reader())
     return None
 
 
@@ -295,7 +296,7 @@ class TableRows:
         return TableRows(self.table, self._of(np.asarray(numbers, np.int64)))
 
 
-class ReadOnce:
+class BatchesOnce:
     """Batches that can be read once, but for the first of them, which others may look at before.
 
     Args:
@@ -305,41 +306,17 @@ class ReadOnce:
     def __init__(self, reader: pa.RecordBatchReader) -> None:
         check_columns(reader.schema.names)
         self.schema = stored_schema(reader.schema)
-        self._reader = reader
-        self._kept: list[pa.RecordBatch] = []
-        self._bytes = 0
-        self._read = 0  # batches
-        self._lock = threading.Lock()
+        self._batches = ReadOnce(
+            map(stored, reader),
+            lambda batch: int(batch.nbytes),
+            _KEPT_BYTES,
+            "a RecordBatchReader can be read once, and this one was: give what can be read "
+            "again, as a table (reader.read_all()), a pyarrow.dataset, or files",
+        )
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All batches.
-
-        Raises:
-            ValueError: They were read before, further than is kept of them.
-        """
-        index = 0
-        while (batch := self._batch(index)) is not None:
-            index += 1
-            yield batch
-
-    def _batch(self, index: int) -> pa.RecordBatch | None:
-        with self._lock:
-            if index < len(self._kept):
-                return self._kept[index]
-            if index < self._read:
-                raise ValueError(
-                    "a RecordBatchReader can be read once, and this one was: give what can be read "
-                    "again, as a table (reader.read_all()), a pyarrow.dataset, or files"
-                )
-            batch = next(self._reader, None)
-            if batch is None:
-                return None
-            batch = stored(batch)
-            if self._bytes < _KEPT_BYTES and self._read == len(self._kept):
-                self._kept.append(batch)
-                self._bytes += batch.nbytes
-            self._read += 1
-            return batch
+        """All batches, as often as they are kept."""
+        return iter(self._batches)
 
 
 def batches_from(batches: Iterator[pa.RecordBatch], row: int) -> Iterator[pa.RecordBatch]:

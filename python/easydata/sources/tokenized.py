@@ -142,15 +142,6 @@ class TokenizedShardedSource(WrapperSource[Example]):
         """The tokenizer at work."""
         return self._tokenizer
 
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """Names of the shards, those of the source below."""
-        return self._source.shard_names
-
-    def num_shards(self) -> int:
-        """Number of shards."""
-        return self._source.num_shards()
-
     def open_shard(self, shard_name: str) -> Iterator[Example]:
         """The tokenized rows of a shard as dicts of lists, in order."""
         return _native.iterate_rows(self._stream(None, [shard_name]))
