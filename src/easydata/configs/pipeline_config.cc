@@ -82,6 +82,7 @@ void CheckUnits(const PipelineConfig& config, const std::string& path, config::P
                        ": each unit of the input is one shard, of the size that save.units says; "
                        "give one of the two");
   };
+  check("save.max_shard_size", save.max_shard_size != SaveStageConfig().max_shard_size);
   check("save.num_shards", save.options.num_shards.has_value());
   check("save.max_shard_rows", save.options.max_shard_rows.has_value());
   check("save.shard_column", !save.options.shard_column.empty());

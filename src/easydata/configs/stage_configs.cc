@@ -303,7 +303,6 @@ config::FieldList SaveStageConfig::Fields() {
                          "File size at which a shard is closed: bytes, or \"500MB\" (of 1024 KB)."}
                .SupersededBy("num_shards")
                .SupersededBy("max_shard_rows")
-               .SupersededBy("units")
                .AtLeast(1)
                .Differs("the same size, as people write it"),
            config::Field{"units", &C::units,

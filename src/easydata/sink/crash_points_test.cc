@@ -137,6 +137,7 @@ Status WriteUnits(const fs::path& folder, bool overwrite, int fails_at = -1) {
   WriteOptions options = OptionsFor(folder);
   options.overwrite = overwrite;
   options.units = 100;
+  options.max_shard_size = WriteOptions().max_shard_size;  // which units make up
   return Write(NumberedPlan("new", 7, fails_at), options).status();
 }
 

@@ -21,8 +21,7 @@ config::FieldList WriteOptions::Fields() {
                     "Bytes of a file at which a shard is closed, at its next row group."}
           .AtLeast(1)
           .SupersededBy("num_shards")
-          .SupersededBy("max_shard_rows")
-          .SupersededBy("units"),
+          .SupersededBy("max_shard_rows"),
       config::Field{
           "num_shards", &O::num_shards,
           "Exact number of shards, in place of max_shard_size: runs of 1,024 rows are dealt to "
@@ -91,9 +90,11 @@ void WriteOptions::Check(const std::string& path, config::Problems* problems) co
   if (num_shards.has_value() && max_shard_rows.has_value()) {
     refuse("max_shard_rows", "has no meaning beside num_shards; give one of the two");
   }
-  for (const auto& [name, is_given] : {std::pair("num_shards", num_shards.has_value()),
-                                       std::pair("max_shard_rows", max_shard_rows.has_value()),
-                                       std::pair("shard_column", !shard_column.empty())}) {
+  const bool has_size = max_shard_size != WriteOptions().max_shard_size;
+  for (const auto& [name, is_given] :
+       {std::pair("max_shard_size", has_size), std::pair("num_shards", num_shards.has_value()),
+        std::pair("max_shard_rows", max_shard_rows.has_value()),
+        std::pair("shard_column", !shard_column.empty())}) {
     if (is_given && units.has_value()) {
       refuse(name, "has no meaning beside units, each of which is one shard; give one of the two");
     }

@@ -16,10 +16,12 @@ from unit_functions import config_of, write_inputs
 from easydata import (
     BaseStage,
     HFDatasetShardedSource,
+    JsonShardedSource,
     MapTransform,
     Pipeline,
     SaveStageConfig,
     Tokenizer,
+    save_dataset,
 )
 
 SECRET = "hunter2-is-secret"
@@ -201,6 +203,11 @@ def test_tokens_of_the_hub_stay_here(folder: Path) -> None:
         ),
         ({"save": {"processes": 2, "max_shard_rows": 3}}, "save.max_shard_rows"),
         ({"save": {"units": "1MB", "num_shards": 3}}, "save.num_shards has no meaning beside"),
+        (
+            {"save": {"units": "1MB", "max_shard_size": "1MB"}},
+            "save.max_shard_size has no meaning beside save.units",
+        ),
+        ({"save": {"processes": 2, "max_shard_size": 9}}, "save.max_shard_size has no meaning"),
         ({"ray": {"enabled": True}, "save": {"shard_column": "id"}}, "save.shard_column has no"),
     ],
 )
@@ -211,6 +218,17 @@ def test_options_that_cannot_be_meant(folder: Path, options: dict[str, Any], sai
             {"datasets": [{"data_files": "in/0.jsonl"}], **options}
         ).source().save()
     assert any(problem.startswith(said) for problem in caught.value.problems), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "option", [{"max_shard_size": "1MB"}, {"num_shards": 2}, {"max_shard_rows": 5}]
+)
+def test_sizes_of_shards_beside_units_are_refused(folder: Path, option: dict[str, Any]) -> None:
+    write_inputs(folder, 5)
+    source = JsonShardedSource("in/0.jsonl")
+    with pytest.raises(ValueError, match=rf"{next(iter(option))}: has no meaning beside units"):
+        save_dataset(source, "out", units="1MB", **option)
+    assert not Path("out").exists()
 
 
 def test_rows_that_are_read_here_do_without_ray(folder: Path) -> None:
