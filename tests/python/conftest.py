@@ -5,7 +5,6 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from data_folders import OWN, ROOTS, SHARED, WITHOUT_SHARED
 from hub_libraries import hub, hub_here
@@ -91,12 +90,3 @@ def golden(request: pytest.FixtureRequest) -> Path:
     """Recorded values: our own, and those of ../shared."""
     root: Path = request.param
     return root / "golden"
-
-
-@pytest.fixture
-def one_io_thread() -> Iterator[None]:
-    """Arrow reads files with threads of its own, which come as they are needed, and stay."""
-    before = pa.io_thread_count()
-    pa.set_io_thread_count(1)
-    yield
-    pa.set_io_thread_count(before)

@@ -21,7 +21,7 @@ from typing import Any
 
 from resident_memory import give_back, resident
 from small_tokenizer import EOS, small_tokenizer
-from thread_count import handles, threads
+from thread_count import handles, settled, threads
 
 import easydata as ed
 
@@ -562,15 +562,6 @@ def library_tokenizer_folder() -> str:
 
 
 LIBRARY = library_tokenizer_folder()
-
-
-def settled(look: Callable[[], int], at_most: int) -> int:
-    """What is left once threads that were told to end have ended."""
-    for _ in range(40):
-        if look() <= at_most:
-            break
-        time.sleep(0.05)
-    return look()
 
 
 def rounds(make: Callable[[], Any], times: int) -> list[weakref.ref[Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from easydata.transforms import FilterTransform, MapTransform
 from programs import run_python
+from resident_memory import GIVES_BACK
 from small_tokenizer import small_tokenizer
 from thread_count import threads
 
@@ -26,7 +27,7 @@ Row = dict[str, Any]
 
 def lines(program: str, *arguments: object) -> list[dict[str, Any]]:
     # Else glibc gives threads arenas of their own, and keeps in each what its threads once needed.
-    done = run_python(HERE / program, *arguments, variables={"MALLOC_ARENA_MAX": "2"})
+    done = run_python(HERE / program, *arguments, variables=GIVES_BACK)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

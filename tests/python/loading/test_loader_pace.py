@@ -1,6 +1,7 @@
 """What a loader says of where time goes; the threads it has, and how soon they end."""
 
 import gc
+import sys
 import threading
 import time
 from pathlib import Path
@@ -11,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from packed_tokens import packed, tokens
+from programs import run_python
 from python_rows import Rows
-from resident_memory import resident
+from resident_memory import GIVES_BACK, resident
 from thread_count import handles, threads
 
 from easydata import (
@@ -106,18 +108,17 @@ def test_explain_finds_what_is_slow(tmp_path: Path, gpt2: str, prefetch: bool) -
     nothing.close()
 
 
-@pytest.mark.usefixtures("one_io_thread")
 def test_threads_and_handles_stay_flat(tmp_path: Path) -> None:
-    keep_flat(tmp_path, epochs=10, openings=50)
+    run_python(__file__, tmp_path, 10, 50, variables=GIVES_BACK)
 
 
 @pytest.mark.sliced
-@pytest.mark.usefixtures("one_io_thread")
 def test_threads_and_handles_stay_flat_for_long(tmp_path: Path) -> None:
-    keep_flat(tmp_path, epochs=100, openings=1000)
+    run_python(__file__, tmp_path, 100, 1000, variables=GIVES_BACK)
 
 
 def keep_flat(path: Path, epochs: int, openings: int) -> None:
+    pa.set_io_thread_count(1)
     source = PackedShardedSource(tokens(path, 400, 50), 64, eos_token_id=1)
 
     def settle() -> tuple[int, int]:
@@ -193,3 +194,7 @@ def test_closing_from_another_thread_ends_a_sleeping_callable_soon(prefetch: boo
         assert "closed" in str(ended[0])
     gc.collect()
     assert threads() <= before
+
+
+if __name__ == "__main__":
+    keep_flat(Path(sys.argv[1]), epochs=int(sys.argv[2]), openings=int(sys.argv[3]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from faults import Rule
 from served_files import HASTY, ServedFiles, served_files
 from server_process import free_ports
 from small_files import ROWS, loader, rows, write_files
-from thread_count import threads
+from thread_count import settled, threads
 
 from easydata import DatasetConfig, create_source
 
@@ -226,11 +225,4 @@ def test_closing_ends_it_within_a_second(
         batches = loader(address, storage_options=options)
         here.proxy.rules = [WAITING[name]]
         check_closing_ends_reading(batches)
-        _eventually(lambda: threads() <= before)
-
-
-def _eventually(is_so: Callable[[], bool]) -> None:
-    until = time.monotonic() + 1
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.02)
+        assert settled(threads, before) <= before

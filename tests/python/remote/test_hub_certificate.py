@@ -16,7 +16,7 @@ from hub_server import HUB, STORE, HubServer, head
 from reading_programs import check_ctrl_c
 from served_files import HASTY, again, bounds
 from small_files import loader, rows, write_files
-from thread_count import threads
+from thread_count import settled, threads
 
 pytest.importorskip("huggingface_hub", minversion="2.0")
 
@@ -337,7 +337,7 @@ def test_what_stays_is_one_error_in_time(name: str, here: HubFiles) -> None:
     assert re.search(words, text, re.S), text
     here.check_secrets(raised.value, raised.value.__cause__, raised.value.__context__)
     if name != "list trickles":  # where a thread of Python's waits for the end of the answer
-        _eventually(lambda: threads() <= before)
+        assert settled(threads, before) <= before
 
 
 WAITING: dict[str, tuple[str, dict[str, Any]]] = {
@@ -366,10 +366,3 @@ def test_closing_ends_it_within_a_second(name: str, here: HubFiles) -> None:
     batches = loader(here.address("rows.jsonl"), storage_options=options)
     here.hub.rules = [fault]
     check_closing_ends_reading(batches)
-
-
-def _eventually(is_so: Any) -> None:
-    until = time.monotonic() + 1
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.02)

@@ -1,9 +1,9 @@
 """Positions far into a stream: as small as near ones, as fast to go back to, in as much memory."""
 
-import gc
 import json
 import math
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from resident_memory import resident
+from programs import run_python
+from resident_memory import GIVES_BACK, resident
 from thread_count import handles, threads
 
 from easydata import (
@@ -181,40 +182,52 @@ def cost(kind: str, folder: Path, state: Any) -> tuple[float, int]:
     return seconds, read
 
 
+def follow(kind: str, folder: Path) -> dict[str, Any]:
+    """What each step of a pipeline leaves, and what going back near and far costs."""
+    pa.set_io_thread_count(1)
+    files_before = handles()
+    with packed(SOURCES[kind](folder)) as loader:
+        states, memory, files, workers = [], [], [], []
+        for _ in loader:
+            states.append(json.dumps(loader.state_dict()))
+            memory.append(resident())
+            files.append(handles() - files_before)
+            if len(states) % 100 == 0:
+                workers.append(threads())
+    near, far = states[len(states) // 10], states[len(states) * 9 // 10]
+    return {
+        "states": [len(state) for state in states],
+        "memory": memory,
+        "files": files,
+        "workers": workers,
+        "near": cost(kind, folder, json.loads(near)),
+        "far": cost(kind, folder, json.loads(far)),
+    }
+
+
 @pytest.mark.alone
-@pytest.mark.usefixtures("one_io_thread")
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_million_rows(kind: str, million: Path) -> None:
     """Nothing grows: states, memory, threads, files; nor does what going back to a state costs.
 
     Going back to 90 % costs what going to 10 % does, and reads no more than open windows hold.
     """
-    gc.collect()
-    files_before = handles()
-    with packed(SOURCES[kind](million)) as loader:
-        states, memory, files, workers = [], [], [], []
-        for _ in loader:
-            states.append(json.dumps(loader.state_dict()))
-            memory.append(resident())
-            files.append(handles())
-            if len(states) % 100 == 0:
-                workers.append(threads())
+    seen = json.loads(run_python(__file__, kind, million, variables=GIVES_BACK).stdout)
+    states, memory, workers = seen["states"], seen["memory"], seen["workers"]
     assert len(states) > 500
-    steps = len(states)
-    near, far = states[steps // 10], states[steps * 9 // 10]
+    fifth = len(states) // 5
     # A digit more here and there.
-    assert max(map(len, states)) <= max(map(len, states[: steps // 10])) + 40
-    assert max(memory) - max(memory[: steps // 5]) < 32 << 20
+    assert max(states) <= max(states[: fifth // 2]) + 40
+    assert max(memory) - max(memory[:fifth]) < 32 << 20
     # Each block that is read ahead may be of another file.
-    assert max(files) <= files_before + 2 * THREADS + 1
+    assert max(seen["files"]) <= 2 * THREADS + 1
     assert len(workers) > 5
     assert max(workers) == workers[0]
-    (near_seconds, near_bytes), (far_seconds, far_bytes) = (
-        cost(kind, million, json.loads(state)) for state in (near, far)
-    )
+    (near_seconds, near_bytes), (far_seconds, far_bytes) = seen["near"], seen["far"]
     assert far_bytes <= bytes_of_windows(kind, million)
     assert far_seconds < 2 * near_seconds + 0.05  # the clock of a shared machine gets some room
     assert far_bytes < 2 * near_bytes + (1 << 20)
-    print(
-        "BYTES", kind, near_bytes, far_bytes, bytes_of_windows(kind, million), set(files), workers
-    )
+
+
+if __name__ == "__main__":
+    print(json.dumps(follow(sys.argv[1], Path(sys.argv[2]))))

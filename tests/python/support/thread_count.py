@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -11,6 +12,17 @@ def threads() -> int:
     A thread that was joined may stay listed for a moment longer: the fewest of several looks count.
     """
     return min(map(len, _looks()))
+
+
+def settled(look: Callable[[], int], at_most: int) -> int:
+    """What is left once threads that were told to end have ended, or after ten seconds.
+
+    Threads that serve the whole process end two seconds after their last work.
+    """
+    deadline = time.monotonic() + 10
+    while (left := look()) > at_most and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
 
 
 def thread_numbers() -> set[str]:

@@ -20,6 +20,7 @@ import own_texts
 import pytest
 from data_folders import SHARED, needs_shared, tokenizer_folder, tokenizer_names
 from programs import run_python
+from resident_memory import GIVES_BACK
 
 from easydata import Tokenizer
 
@@ -204,7 +205,9 @@ print(json.dumps({"growth": peak - before, "engine": tokenizer.engine}))
 def growth(name: str, megabytes: int) -> int:
     """Bytes by which memory grows over so much text, once the caches are there."""
     folder = tokenizer_folder(name)
-    measured = json.loads(run_python("-c", MEASURE, folder, megabytes, 2).stdout)
+    measured = json.loads(
+        run_python("-c", MEASURE, folder, megabytes, 2, variables=GIVES_BACK).stdout
+    )
     assert measured["engine"] == "native"
     return int(measured["growth"])
 

@@ -21,7 +21,7 @@ import pyarrow.ipc
 import pytest
 from data_folders import OWN
 from programs import run_python
-from resident_memory import resident
+from resident_memory import GIVES_BACK, resident
 
 from easydata import (
     ArrowShardedSource,
@@ -117,8 +117,7 @@ def save(kind: str, suffix: str, folder: Path) -> Iterator[int]:
 
 def check(work: str, kind: str, suffix: str, folder: Path, least: int) -> None:
     """Checks what was resident: its middle, as what is read ahead comes and goes."""
-    at_once = {"MIMALLOC_PURGE_DELAY": "0"}
-    done = run_python(__file__, work, kind, suffix, folder, variables=at_once)
+    done = run_python(__file__, work, kind, suffix, folder, variables=GIVES_BACK)
     start, *looks = json.loads(done.stdout)
     assert len(looks) > least
     part = len(looks) // 5
