@@ -218,7 +218,7 @@ def test_a_million_rows(kind: str, million: Path) -> None:
     fifth = len(states) // 5
     # A digit more here and there.
     assert max(states) <= max(states[: fifth // 2]) + 40
-    assert max(memory) - max(memory[:fifth]) < 32 << 20
+    assert max(memory) - max(memory[:fifth]) < 16 << 20
     # Each block that is read ahead may be of another file.
     assert max(seen["files"]) <= 2 * THREADS + 1
     assert len(workers) > 5
