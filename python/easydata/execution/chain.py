@@ -104,13 +104,13 @@ class Pipeline(Generic[_Built_co]):
     @classmethod
     def from_config(
         cls, config: PipelineConfig | Mapping[str, Any] | str | os.PathLike[str]
-    ) -> "Pipeline":
+    ) -> "Pipeline[Iterator[dict[str, Any]]]":
         """Makes a pipeline of a config, a dict of its options, or a YAML or JSON file."""
-        if isinstance(config, PipelineConfig):
-            return cls(config)
         if isinstance(config, Mapping):
-            return cls(PipelineConfig.from_dict(config))
-        return cls(PipelineConfig.from_file(config))
+            config = PipelineConfig.from_dict(config)
+        elif not isinstance(config, PipelineConfig):
+            config = PipelineConfig.from_file(config)
+        return cast("Pipeline[Any]", cls(config))
 
     def source(self) -> "Pipeline[Iterator[dict[str, Any]]]":
         """Opens the datasets.

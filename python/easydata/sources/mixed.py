@@ -39,7 +39,7 @@ class MixedShardState:
 
 class MixedShardedSource(
     MixedShardedSourceSignature,
-    PlannedSource[Any],
+    PlannedSource[dict[str, Any]],
     options="MixOptions",
     positional=(
         "sources",

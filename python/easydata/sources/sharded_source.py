@@ -241,8 +241,8 @@ class ShardedDataSource(ABC, Generic[T_co]):
         return {name: self._divided({**options, "part": name}) for name in parts}
 
     def map(
-        self, fn: Callable[[Any], Any], *, version: str | int | None = None
-    ) -> ShardedDataSource[Any]:
+        self, fn: Callable[[Any], T], *, version: str | int | None = None
+    ) -> ShardedDataSource[T]:
         """A source of ``fn(row)`` for every row; one that leaves rows out is for filter().
 
         Args:
@@ -254,7 +254,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
     def filter(
         self, predicate: Callable[[Any], bool], *, version: str | int | None = None
-    ) -> ShardedDataSource[Any]:
+    ) -> ShardedDataSource[T_co]:
         """A source of the rows for which `predicate` is true; `version` as of map()."""
         return self.transform(FilterTransform(predicate, version=version))
 
@@ -262,7 +262,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
         """A source of what `transform` makes of the rows."""
         return TransformedShardedSource(self, transform)
 
-    def rename_fields(self, mapping: Mapping[str, str]) -> ShardedDataSource[Any]:
+    def rename_fields(self, mapping: Mapping[str, str]) -> ShardedDataSource[dict[str, Any]]:
         """A source of the rows with other names for some fields."""
         if not isinstance(mapping, Mapping):
             raise TypeError(
@@ -270,11 +270,11 @@ class ShardedDataSource(ABC, Generic[T_co]):
             )
         return self.transform(RenameFields(dict(mapping)).claiming())
 
-    def select_fields(self, fields: Sequence[str]) -> ShardedDataSource[Any]:
+    def select_fields(self, fields: Sequence[str]) -> ShardedDataSource[dict[str, Any]]:
         """A source of the rows with these fields alone."""
         return self.transform(SelectFields(_names("select_fields", fields)).claiming())
 
-    def drop_fields(self, fields: Sequence[str]) -> ShardedDataSource[Any]:
+    def drop_fields(self, fields: Sequence[str]) -> ShardedDataSource[dict[str, Any]]:
         """A source of the rows without these fields."""
         return self.transform(DropFields(_names("drop_fields", fields)).claiming())
 
@@ -284,7 +284,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
         messages_field: str = "messages",
         output_field: str = "text",
         **kwargs: Any,
-    ) -> ShardedDataSource[Any]:
+    ) -> ShardedDataSource[dict[str, Any]]:
         """A source of the rows with their messages rendered as text by a chat template."""
         return self.transform(
             ChatTemplateTransform(

@@ -3,6 +3,7 @@
 An ignored error that does not come is an error of mypy, too.
 """
 
+from collections.abc import Iterator
 from typing import Any, assert_type
 
 import numpy as np
@@ -15,7 +16,7 @@ from easydata import AsyncDataLoader, DatasetConfig, Pipeline, PipelineConfig, T
 
 def program() -> None:
     config = PipelineConfig([DatasetConfig("a.jsonl")])
-    assert_type(Pipeline.from_config(config), Pipeline[Any])
+    assert_type(Pipeline.from_config(config).source().build(), Iterator[dict[str, Any]])
     pipeline = Pipeline.from_config(config).source().tokenize().pack().load()
     assert_type(pipeline, Pipeline[AsyncDataLoader])
     assert_type(pipeline.build(), AsyncDataLoader)
