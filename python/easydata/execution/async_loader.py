@@ -14,6 +14,7 @@ from easydata.core.takes_options import changed_options
 from easydata.execution.collate import Batch, PadSpec, pad_specs
 from easydata.execution.sharding import DevicePrefetch, preshard_batch
 from easydata.execution.writers import as_source
+from easydata.sources.mixed import rows_to_come
 from easydata.sources.schedule_ramps import tell_blurred
 from easydata.tokenizers.template_date import checked_date
 
@@ -200,6 +201,29 @@ class AsyncDataLoader(
             TypeError: Always; it says what to hand them instead.
         """
         raise TypeError(NO_LENGTH)
+
+    def _rows_of_pass(self) -> int:
+        """The rows that this rank gets by one iteration; TypeError where that is not known."""
+        options = self._options
+        if options["batch_rampup"]:
+            raise TypeError("batch_rampup: batches of several sizes make no length")
+        step = options["batch_size"]
+        if options["steps"] is not None:
+            return int(options["steps"] * step // self._world_size)
+        if options["lanes"] > 1:
+            raise TypeError("lanes: they end with the shortest one, which is not known before")
+        rows = rows_to_come(self._source) * (options["epochs"] or 1)
+        rows += -rows % self._world_size if not self._drop_last else -(rows % step)
+        return int(rows // self._world_size)
+
+    def _is_begun(self) -> bool:
+        """Whether it is anywhere but before the first batch of the first epoch."""
+        state = self._native.state()
+        return bool(state["step"] or state["epoch"])
+
+    def _paddings(self) -> dict[str, tuple[float, str]]:
+        """What rows of each column that came are filled up with, and at which side."""
+        return self._native.paddings
 
     def __bool__(self) -> bool:
         """True: a loader is there, whatever is in it."""

@@ -40,6 +40,19 @@ class LoadersInTurn:
         """Not for a stream. Raises TypeError, which says what to hand trainers instead."""
         raise TypeError(NO_LENGTH)
 
+    def _rows_of_pass(self) -> int:
+        return sum(loader._rows_of_pass() for loader in self.loaders.values())
+
+    def _is_begun(self) -> bool:
+        return any(loader._is_begun() for loader in self.loaders.values())
+
+    def _paddings(self) -> dict[str, tuple[float, str]]:
+        """What rows of each column that came are filled up with, and at which side."""
+        found: dict[str, tuple[float, str]] = {}
+        for loader in self.loaders.values():
+            found.update(loader._paddings())
+        return found
+
     def __bool__(self) -> bool:
         """True: the loaders are there, whatever is in them."""
         return True
