@@ -12,7 +12,7 @@ from easydata.core.short_repr import call, table
 from easydata.core.signatures import AsyncDataLoaderSignature
 from easydata.core.takes_options import changed_options
 from easydata.execution.collate import Batch, PadSpec, pad_specs
-from easydata.execution.sharding import DevicePrefetch, preshard_batch
+from easydata.execution.sharding import DevicePrefetch, check_sharded, preshard_batch
 from easydata.execution.writers import as_source
 from easydata.sources.mixed import rows_to_come
 from easydata.sources.schedule_ramps import tell_blurred
@@ -155,20 +155,12 @@ class AsyncDataLoader(
     def _put(self, batch: Batch) -> Batch:
         """The batch that is handed out now, on the devices that it is meant for."""
         if not self._looked_at_columns:
+            if not self._columns_may_miss:
+                check_sharded(self._sharding_map, batch)
             self._looked_at_columns = True
-            self._check_sharded_columns(batch)
         if self._device_prefetch is None:
             return preshard_batch(batch, self._sharding_map)
         return self._device_prefetch.put(batch)
-
-    def _check_sharded_columns(self, batch: Batch) -> None:
-        """Raises ValueError for a column that is to be put on devices, and that there is not."""
-        if not isinstance(self._sharding_map, Mapping) or self._columns_may_miss:
-            return
-        for name, sharding in self._sharding_map.items():
-            if sharding is not None and name not in batch:
-                hint = _native.suggestion(name, list(batch))
-                raise ValueError(f"sharding_map: the batches have no column {name!r}{hint}")
 
     def _end(self) -> None:
         """Notes that the iteration came to its end, and says so once where nothing came at all."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from easydata import _native
 from easydata.core.async_dataset import NO_LENGTH
 from easydata.core.short_repr import call, table
+from easydata.execution.sharding import check_sharded
 
 if TYPE_CHECKING:
     from easydata.execution.async_loader import AsyncDataLoader
@@ -35,6 +36,8 @@ class LoadersInTurn:
         # Batches that each loader gave in this pass, and in those before.
         self._given = dict.fromkeys(self.loaders, 0)
         self._before = dict.fromkeys(self.loaders, 0)
+        # The columns of each loader's first batch: one of sharding_map is to be among them.
+        self._columns: dict[str, set[str]] = {}
 
     def __len__(self) -> int:
         """Not for a stream. Raises TypeError, which says what to hand trainers instead."""
@@ -97,9 +100,18 @@ class LoadersInTurn:
         if batch is None:
             self._ended.append(name)
         else:
+            if name not in self._columns:
+                self._look_at(name, batch)
             self._given[name] += 1
         self._turn += 1
         return batch
+
+    def _look_at(self, name: str, batch: Batch) -> None:
+        found = {**self._columns, name: set(batch)}
+        if len(found) == len(self.loaders):
+            columns = dict.fromkeys(column for each in found.values() for column in each)
+            check_sharded(self.loaders[name].get_output_sharding(), columns)
+        self._columns = found
 
     def _start_pass(self) -> None:
         self._turn, self._ended = 0, []
