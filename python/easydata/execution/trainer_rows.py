@@ -168,15 +168,17 @@ def _labels(columns: Mapping[str, Any]) -> Any:
 
 def _fill_up(rows: Sequence[dict[str, Any]], paddings: Mapping[str, tuple[float, str]]) -> None:
     """Brings the columns of rows to one length each."""
+    other = next((row for row in rows if row.keys() != rows[0].keys()), None)
+    if other is not None:
+        raise ValueError(
+            "the datasets of the loader have other columns each, and a Trainer's batch has rows of "
+            f"several; keep those of all, by select_fields(); {sorted(rows[0])}, {sorted(other)}"
+        )
+    # Those that were made of the ids.
+    of_labels = (_NO_LABEL, paddings.get("input_ids", (0, "right"))[1])
     for name in rows[0]:
-        if any(row.keys() != rows[0].keys() for row in rows):
-            raise ValueError(
-                "the datasets of the loader have other columns each, and a Trainer's batch has "
-                f"rows of several: {sorted(rows[0])}, {sorted(rows[-1])}; keep those of all, by "
-                "select_fields()"
-            )
         if isinstance(rows[0][name], torch.Tensor) and rows[0][name].ndim > 0:
-            value, side = paddings.get(name, (_NO_LABEL if name == "labels" else 0, "right"))
+            value, side = paddings.get(name, of_labels)
             width = max(row[name].shape[0] for row in rows)
             for row in rows:
                 row[name] = _filled_up(row[name], width, value, side)

@@ -74,6 +74,11 @@ def test_columns_are_filled_up_as_the_loader_does(tmp_path: Path) -> None:
     for name in ("ids_of_prompts", "x", "input_ids"):
         assert batch[name].tolist() == whole[name].tolist(), name
     assert batch["ids_of_prompts"][0].tolist()[0] == 7
+    left = {name: PadSpec(side="left") for name in ("input_ids", "attention_mask")}
+    data = trainer_rows(rows_of(tmp_path), batch_size=4, padding=left, drop_last=False)
+    (batch,) = DataLoader(data, batch_size=30)
+    made = torch.where(batch["attention_mask"] == 1, batch["input_ids"], -100)
+    assert batch["labels"].tolist() == made.tolist()
 
 
 def test_whole_numbers_are_int64_and_may_be_written_to(tmp_path: Path) -> None:
@@ -169,6 +174,7 @@ def test_a_loader_that_is_not_at_its_beginning_gives_the_rest(tmp_path: Path) ->
     loader = AsyncDataLoader(rows_of(tmp_path), batch_size=6)
     next(iter(loader))
     data = easydata.torch.dataset(loader, for_trainer=True)
+    data.set_epoch(2)  # the Trainer's count, not the loader's
     assert numbers(data) == list(range(6, 30))
     assert numbers(data) == list(range(30))
 
@@ -216,6 +222,21 @@ def test_no_length_is_said_where_it_is_not_known(tmp_path: Path) -> None:
         with pytest.raises(TypeError):
             len(trainer_rows(unknown, **options))
     assert len(trainer_rows(mixed, steps=3)) == 18
+
+
+def test_rows_of_several_datasets_have_the_same_columns(tmp_path: Path) -> None:
+    datasets = [
+        easydata.DatasetConfig([{name: 1, "n": n} for n in range(3)], name=name) for name in "ab"
+    ]
+
+    def data() -> Any:
+        pipeline = easydata.create_pipeline(datasets, load={"batch_size": 1}).source()
+        return easydata.torch.dataset(pipeline.load().build(), for_trainer=True)
+
+    assert [int(row["n"]) for row in data()] == [0, 0, 1, 1, 2, 2]
+    assert len(data()) == 6
+    with pytest.raises(ValueError, match=r"other columns each.*\['a', 'n'\], \['b', 'n'\]"):
+        list(DataLoader(data(), batch_size=4))
 
 
 def test_what_is_no_loader_is_refused(tmp_path: Path) -> None:

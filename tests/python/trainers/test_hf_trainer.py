@@ -12,6 +12,7 @@ pytest.importorskip("accelerate", reason="accelerate is not installed: pip insta
 
 import datasets
 import easydata.torch
+import torch
 import transformers
 from data_folders import tokenizer_folder
 from tiny_models import config_of, text_model
@@ -106,6 +107,38 @@ def test_packed_rows(tokenizer: Any, tmp_path: Path) -> None:
     data = for_trainer(unpositioned, 3, drop_last=False)
     found = losses(data, tokenizer, tmp_path, max_steps=2)
     assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.sliced
+def test_packed_documents_are_kept_apart_without_an_attention_mask(
+    tokenizer: Any, tmp_path: Path
+) -> None:
+    """The loss is that of the documents one by one, but for the first token of each."""
+    packed = PackedShardedSource(
+        texts(tmp_path),
+        48,
+        tokenizer.eos_token_id,
+        shuffle=False,
+        labels=True,
+        ignore_first_label=True,
+    )
+    row = next(iter(packed))
+    model = text_model(tokenizer)
+    sums, count = 0.0, 0
+    for segment in range(1, int(row["segment_ids"].max()) + 1):
+        here = row["segment_ids"] == segment
+        ids = torch.tensor(row["input_ids"][here][None]).long()
+        labels = torch.tensor(row["labels"][here][None]).long()
+        trained = int((labels[:, 1:] != IGNORED).sum())
+        if trained > 0:
+            sums += float(model(input_ids=ids, labels=labels).loss) * trained
+            count += trained
+    data = for_trainer(packed.drop_fields(["attention_mask"]), 2)
+    options = {"max_steps": 1, "per_device_train_batch_size": 1}
+    (found,) = losses(data, tokenizer, tmp_path, **options)
+    assert found == pytest.approx(sums / count, rel=1e-5)
+    together = for_trainer(packed, 2)
+    assert losses(together, tokenizer, tmp_path, **options) != pytest.approx([found], rel=1e-5)
 
 
 def test_packed_rows_by_to_hf_have_labels_that_a_loss_takes(tokenizer: Any, tmp_path: Path) -> None:
