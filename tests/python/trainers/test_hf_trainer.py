@@ -125,7 +125,7 @@ def test_packed_documents_are_kept_apart_without_an_attention_mask(
     row = next(iter(packed))
     model = text_model(tokenizer)
     sums, count = 0.0, 0
-    for segment in range(1, int(row["segment_ids"].max()) + 1):
+    for segment in range(int(row["segment_ids"].max()) + 1):
         here = row["segment_ids"] == segment
         ids = torch.tensor(row["input_ids"][here][None]).long()
         labels = torch.tensor(row["labels"][here][None]).long()
