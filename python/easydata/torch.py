@@ -5,6 +5,10 @@ torch.distributed.init_process_group()                       # where there are s
 loader = AsyncDataLoader(source, batch_size=64, **easydata.torch.ranks())
 for batch in easydata.torch.dataset(loader, batches=True):   # {column: tensor [rows, ...]}
     ...
+
+loader = AsyncDataLoader(source, batch_size=64)   # a Trainer divides the rows among processes
+data = easydata.torch.dataset(loader, for_trainer=True)
+trainer = transformers.Trainer(model, train_dataset=data)
 ```
 
 Tensors lie in the engine's own memory and keep it for as long as they live. torch knows no tensor

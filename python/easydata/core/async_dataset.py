@@ -47,7 +47,7 @@ def _one_loop() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
 NO_LENGTH = (
     "a loader makes batches itself, and has no length and no rows by number; for a Trainer of "
     "transformers take train_dataset=easydata.torch.dataset(loader, for_trainer=True), for TRL "
-    "source.to_hf(), for torch's DataLoader(..., batch_size=None) "
+    "source.to_hf(), for EasyDeL the source itself, for torch's DataLoader(..., batch_size=None) "
     "easydata.torch.dataset(loader, batches=True)"
 )
 
