@@ -985,6 +985,12 @@ class Loader:
 
     def digest(self) -> str: ...
 
+    @property
+    def paddings(self) -> dict[str, tuple[float, str]]:
+        """
+        What rows of each column, of the batches so far, are filled up with, and at which side.
+        """
+
     def close(self) -> None: ...
 
     @property

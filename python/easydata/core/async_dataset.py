@@ -45,9 +45,10 @@ def _one_loop() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
 
 # What a stream says to torch's DataLoader and to trainers, which ask for a length.
 NO_LENGTH = (
-    "a loader makes batches itself, and has no length and no rows by number; for torch's "
-    "DataLoader or a Trainer take easydata.torch.dataset(loader, batches=True), for TRL "
-    "source.to_hf()"
+    "a loader makes batches itself, and has no length and no rows by number; for a Trainer of "
+    "transformers take train_dataset=easydata.torch.dataset(loader, for_trainer=True), for TRL "
+    "source.to_hf(), for EasyDeL the source itself, for torch's DataLoader(..., batch_size=None) "
+    "easydata.torch.dataset(loader, batches=True)"
 )
 
 

@@ -12,8 +12,9 @@ from easydata.core.short_repr import call, table
 from easydata.core.signatures import AsyncDataLoaderSignature
 from easydata.core.takes_options import changed_options
 from easydata.execution.collate import Batch, PadSpec, pad_specs
-from easydata.execution.sharding import DevicePrefetch, preshard_batch
+from easydata.execution.sharding import DevicePrefetch, check_sharded, preshard_batch
 from easydata.execution.writers import as_source
+from easydata.sources.mixed import rows_to_come
 from easydata.sources.schedule_ramps import tell_blurred
 from easydata.tokenizers.template_date import checked_date
 
@@ -154,20 +155,12 @@ class AsyncDataLoader(
     def _put(self, batch: Batch) -> Batch:
         """The batch that is handed out now, on the devices that it is meant for."""
         if not self._looked_at_columns:
+            if not self._columns_may_miss:
+                check_sharded(self._sharding_map, batch)
             self._looked_at_columns = True
-            self._check_sharded_columns(batch)
         if self._device_prefetch is None:
             return preshard_batch(batch, self._sharding_map)
         return self._device_prefetch.put(batch)
-
-    def _check_sharded_columns(self, batch: Batch) -> None:
-        """Raises ValueError for a column that is to be put on devices, and that there is not."""
-        if not isinstance(self._sharding_map, Mapping) or self._columns_may_miss:
-            return
-        for name, sharding in self._sharding_map.items():
-            if sharding is not None and name not in batch:
-                hint = _native.suggestion(name, list(batch))
-                raise ValueError(f"sharding_map: the batches have no column {name!r}{hint}")
 
     def _end(self) -> None:
         """Notes that the iteration came to its end, and says so once where nothing came at all."""
@@ -200,6 +193,29 @@ class AsyncDataLoader(
             TypeError: Always; it says what to hand them instead.
         """
         raise TypeError(NO_LENGTH)
+
+    def _rows_of_pass(self) -> int:
+        """The rows that this rank gets by one iteration; TypeError where that is not known."""
+        options = self._options
+        if options["batch_rampup"]:
+            raise TypeError("batch_rampup: batches of several sizes make no length")
+        step = options["batch_size"]
+        if options["steps"] is not None:
+            return int(options["steps"] * step // self._world_size)
+        if options["lanes"] > 1:
+            raise TypeError("lanes: they end with the shortest one, which is not known before")
+        rows = rows_to_come(self._source) * (options["epochs"] or 1)
+        rows += -rows % self._world_size if not self._drop_last else -(rows % step)
+        return int(rows // self._world_size)
+
+    def _is_begun(self) -> bool:
+        """Whether it is anywhere but before the first batch of the first epoch."""
+        state = self._native.state()
+        return bool(state["step"] or state["epoch"])
+
+    def _paddings(self) -> dict[str, tuple[float, str]]:
+        """What rows of each column that came are filled up with, and at which side."""
+        return self._native.paddings
 
     def __bool__(self) -> bool:
         """True: a loader is there, whatever is in it."""

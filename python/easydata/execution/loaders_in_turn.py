@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from easydata import _native
 from easydata.core.async_dataset import NO_LENGTH
 from easydata.core.short_repr import call, table
+from easydata.execution.sharding import check_sharded
 
 if TYPE_CHECKING:
     from easydata.execution.async_loader import AsyncDataLoader
@@ -35,10 +36,25 @@ class LoadersInTurn:
         # Batches that each loader gave in this pass, and in those before.
         self._given = dict.fromkeys(self.loaders, 0)
         self._before = dict.fromkeys(self.loaders, 0)
+        # The columns of each loader's first batch: one of sharding_map is to be among them.
+        self._columns: dict[str, set[str]] = {}
 
     def __len__(self) -> int:
         """Not for a stream. Raises TypeError, which says what to hand trainers instead."""
         raise TypeError(NO_LENGTH)
+
+    def _rows_of_pass(self) -> int:
+        return sum(loader._rows_of_pass() for loader in self.loaders.values())
+
+    def _is_begun(self) -> bool:
+        return any(loader._is_begun() for loader in self.loaders.values())
+
+    def _paddings(self) -> dict[str, tuple[float, str]]:
+        """What rows of each column that came are filled up with, and at which side."""
+        found: dict[str, tuple[float, str]] = {}
+        for loader in self.loaders.values():
+            found.update(loader._paddings())
+        return found
 
     def __bool__(self) -> bool:
         """True: the loaders are there, whatever is in them."""
@@ -84,9 +100,18 @@ class LoadersInTurn:
         if batch is None:
             self._ended.append(name)
         else:
+            if name not in self._columns:
+                self._look_at(name, batch)
             self._given[name] += 1
         self._turn += 1
         return batch
+
+    def _look_at(self, name: str, batch: Batch) -> None:
+        found = {**self._columns, name: set(batch)}
+        if len(found) == len(self.loaders):
+            columns = dict.fromkeys(column for each in found.values() for column in each)
+            check_sharded(self.loaders[name].get_output_sharding(), columns)
+        self._columns = found
 
     def _start_pass(self) -> None:
         self._turn, self._ended = 0, []

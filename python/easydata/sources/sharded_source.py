@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import itertools
 import logging
 import os
@@ -18,12 +19,14 @@ from typing import (
     Literal,
     SupportsIndex,
     TypeVar,
+    cast,
     overload,
 )
 
 from easydata import _native
 from easydata.core.choices import SourceShuffle
 from easydata.core.short_repr import call, table
+from easydata.sources.easydel_sources import known_to_easydel
 from easydata.sources.first_rows import first_fields
 from easydata.sources.row_numbers import bounds_of, count_of, index_of, numbers_of
 from easydata.sources.seen_files import named_files, note_files
@@ -89,6 +92,18 @@ class Shuffle:
         return {"mode": self.shuffle, "seed": self.seed, "window_bytes": self.window_bytes}
 
 
+class _ColumnNames:
+    """Names of the columns; of rows without a schema, those of the first one.
+
+    No property: a source of a user's own may have an attribute by that name.
+    """
+
+    def __get__(self, source: ShardedDataSource[Any] | None, owner: type) -> list[str]:
+        if source is None:
+            return cast("list[str]", self)  # for who looks at the class
+        return source._plan.field_names()
+
+
 class ShardedDataSource(ABC, Generic[T_co]):
     """Rows in named shards, each of which can be read from any row on.
 
@@ -96,6 +111,16 @@ class ShardedDataSource(ABC, Generic[T_co]):
     wherever a source of this package does. `open_shard_at_row` is worth overriding where a shard
     can be entered without reading what lies before.
     """
+
+    _in_easydel = False
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[ShardedDataSource[T_co]]:
+        # An ABC that is asked whether this is an instance looks here first, whatever was imported
+        # before what: the first time that it may be EasyDeL's, sources are registered there.
+        if not ShardedDataSource._in_easydel:
+            ShardedDataSource._in_easydel = known_to_easydel(ShardedDataSource)
+        return type(self)
 
     @property
     @abstractmethod
@@ -169,6 +194,8 @@ class ShardedDataSource(ABC, Generic[T_co]):
         """What it is made of and with which options, for its repr; nothing is read for it."""
         return self._inputs, {}
 
+    column_names = _ColumnNames()
+
     def head(self, n: int = 5) -> list[T_co]:
         """Read the first `n` rows, into a list."""
         return list(itertools.islice(self, count_of("head", n)))
@@ -241,7 +268,12 @@ class ShardedDataSource(ABC, Generic[T_co]):
         return {name: self._divided({**options, "part": name}) for name in parts}
 
     def map(
-        self, fn: Callable[[Any], T], *, version: str | int | None = None
+        self,
+        fn: Callable[..., T],
+        *,
+        version: str | int | None = None,
+        fn_kwargs: Mapping[str, Any] | None = None,
+        writer_batch_size: int | None = None,
     ) -> ShardedDataSource[T]:
         """A source of ``fn(row)`` for every row; one that leaves rows out is for filter().
 
@@ -249,7 +281,12 @@ class ShardedDataSource(ABC, Generic[T_co]):
             fn: A pure function of one row.
             version: Another one whenever `fn` does something else: what was kept of its rows
                 (cache()) is then made anew.
+            fn_kwargs: Arguments by name that `fn` gets beside the row.
+            writer_batch_size: For trainers that call the map() of `datasets`: says how that one
+                writes its rows. This one writes none.
         """
+        if fn_kwargs:
+            fn = functools.partial(fn, **fn_kwargs)
         return MappedShardedDataSource(self, fn, version=version)
 
     def filter(
@@ -361,7 +398,8 @@ class ShardedDataSource(ABC, Generic[T_co]):
         Each iteration begins anew. `column_names` and `features` are known without reading a row
         where the rows have a schema of numbers, text and lists of these. A state_dict() is of the
         very next row; going on from it makes the rows before once more, and leaves them out
-        (easydata.torch.dataset(loader) goes on without).
+        (easydata.torch.dataset(loader) goes on without). `labels` in arrays, as packed rows have
+        them, are int64, which torch's losses want.
 
         A source that is shuffled comes in the order of epoch 0 each time.
         """
@@ -565,8 +603,14 @@ def _import_path(type_: type) -> str:
 
 
 def _rows_of_shards(source: ShardedDataSource[Any], shards: list[str]) -> Iterator[Any]:
+    import numpy as np
+
     for shard in shards:
-        yield from source.open_shard(shard)
+        for row in source.open_shard(shard):
+            labels = row.get("labels") if isinstance(row, Mapping) else None
+            if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
+                row = {**row, "labels": labels.astype(np.int64)}
+            yield row
 
 
 def _hf_features(source: ShardedDataSource[Any]) -> datasets.Features | None:

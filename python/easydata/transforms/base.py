@@ -269,6 +269,20 @@ class MapTransform(Transform):
         return f"MapTransform({_name(self._fn)})"
 
 
+class ExpandingFunction(MapTransform):
+    """Wraps a function that yields rows, and says so by `is_expand`: a transform of EasyDeL's."""
+
+    @property
+    def is_filter(self) -> bool:
+        """True: a row may yield nothing."""
+        return True
+
+    @property
+    def is_expand(self) -> bool:
+        """True: a row may yield several."""
+        return True
+
+
 class RowFunction(MapTransform):
     """The function of `source.map()`: a row for every row, so that None drops nothing unsaid."""
 
@@ -296,7 +310,7 @@ def checked_row(made: Any) -> Any:
 
 
 def as_step(transform: Any) -> _Step:
-    """Returns `transform` itself, or a `MapTransform` of a plain function."""
+    """Returns `transform` itself, or a `MapTransform` of a function, or of another's transform."""
     if isinstance(transform, _Step):
         return transform
     if isinstance(transform, type) and issubclass(transform, _Step):
@@ -305,7 +319,8 @@ def as_step(transform: Any) -> _Step:
             f"{transform.__name__}(...)"
         )
     if callable(transform):
-        return MapTransform(transform)
+        expands = getattr(transform, "is_expand", False) is True
+        return ExpandingFunction(transform) if expands else MapTransform(transform)
     raise TypeError(f"expected a Transform or a function of a row, got {transform!r}")
 
 

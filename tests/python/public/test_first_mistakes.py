@@ -128,6 +128,22 @@ def test_a_mistake_is_answered(number: str, tiny: str) -> None:
     assert "incompatible function arguments" not in str(failed.value)
 
 
+def test_a_wrong_column_for_a_sharding_stays_wrong() -> None:  # N31
+    """Each time that it is asked for, and of several datasets, too, each of which may lack it."""
+    loader = loader_of(4, sharding_map={"ids": object()})
+    for _ in range(2):
+        with pytest.raises(ValueError, match="the batches have no column 'ids'"):
+            next(iter(loader))
+    datasets = [DatasetConfig([{name: 1} for _ in range(8)], name=name) for name in ("id", "n")]
+    for wrong, hint in (("ids", "id"), ("m", "")):
+        pipeline = create_pipeline(datasets, load={"batch_size": 4}).source()
+        several = pipeline.load(sharding_map={wrong: object()}).build()
+        with pytest.raises(ValueError, match=f"no column {wrong!r}.*{hint}"):
+            list(several)
+    right = create_pipeline(datasets, load={"batch_size": 4}).source()
+    assert len(list(right.load(sharding_map={"id": None, "other": None}).build())) == 4
+
+
 def test_a_mesh_by_the_name_of_its_axis() -> None:  # N31
     pytest.importorskip("jax")
     pipeline = create_pipeline([DatasetConfig([{"id": 1}])]).source()
