@@ -260,6 +260,7 @@ class PyLoader {
     out["since_start"] = since_start;
     out["stream"] = of_stream;
     out["queue"] = queue;
+    out["eta_seconds"] = nb::cast(stats.seconds_left);
     for (const char* key :
          {"rows", "batches", "bytes_read", "seconds", "wait_seconds", "busy_seconds", "io"}) {
       out[key] = since_start[key];

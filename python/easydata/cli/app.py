@@ -10,6 +10,7 @@ import typer
 from easydata.cli import flags, token_cache
 from easydata.cli.bench import bench_files
 from easydata.cli.bench import bench_tokenizer as run_bench
+from easydata.cli.inspect_batches import inspect_batches
 from easydata.cli.inspect_masks import inspect_masks
 from easydata.cli.inspect_rows import inspect_rows
 from easydata.cli.jobs import convert, pack, tokenize
@@ -41,6 +42,10 @@ _BATCH_SIZE = Annotated[
     typer.Option(
         "--batch-size", min=1, help="Rows of a batch; unset: the config file's, else 1024."
     ),
+]
+_TOKENS = Annotated[
+    bool,
+    typer.Option("--tokens", help="Count tokens, of much data by a sample: ± holds 95 of 100."),
 ]
 _RAY = Annotated[
     bool, typer.Option("--ray", help="Let tasks of Ray do it, as the config's `ray` says.")
@@ -96,10 +101,17 @@ def _convert(values: dict[str, Any], report: Report, ray: bool) -> None:
 
 
 def _stats(
-    values: dict[str, Any], report: Report, shuffle_quality: bool, batch_size: int | None
+    values: dict[str, Any],
+    report: Report,
+    shuffle_quality: bool,
+    batch_size: int | None,
+    tokens: bool,
 ) -> None:
-    """Tell shards, blocks, rows and bytes of data; with --shuffle, how well it is shuffled."""
-    stats(values, report, shuffle=shuffle_quality, batch_size=batch_size)
+    """Tell shards, blocks, rows and bytes of data; with --tokens how many tokens it has.
+
+    With --shuffle it tells how well the data is shuffled.
+    """
+    stats(values, report, shuffle=shuffle_quality, batch_size=batch_size, tokens=tokens)
 
 
 # How files are read.
@@ -203,7 +215,11 @@ _command(
         called={"shuffle": "shuffle_mode"},
     ),
     _stats,
-    {"shuffle_quality": (_SHUFFLE, False), "batch_size": (_BATCH_SIZE, None)},
+    {
+        "shuffle_quality": (_SHUFFLE, False),
+        "batch_size": (_BATCH_SIZE, None),
+        "tokens": (_TOKENS, False),
+    },
 )
 
 
@@ -226,11 +242,20 @@ def inspect(
         str | None, typer.Option("--tokenizer", help="Show tokens as text, with this tokenizer.")
     ] = None,
     width: Annotated[
-        int, typer.Option("--width", min=1, help="Tokens or characters of a value to show.")
-    ] = 400,
+        int | None,
+        typer.Option(
+            "--width",
+            min=1,
+            help="Tokens or characters of a value to show. [default: 400; of a segment: 150]",
+        ),
+    ] = None,
     as_json: _JSON = False,
 ) -> None:
-    """Show rows of data files: columns, tokens, and where documents begin; or trained tokens."""
+    """Show rows of data files, or what a config makes of its datasets.
+
+    Of files: columns, tokens, and where documents begin. Of a config: rows as training gets them,
+    with the text, dataset, file and row of each segment; with --mask what is trained on.
+    """
     report = Report(as_json=as_json)
     file = flags.only_one("--config", config)
     if mask:
@@ -239,10 +264,13 @@ def inspect(
         inspect_masks(PipelineConfig.from_file(file), rows, skip, report)
         return
     if file is not None:
-        raise flags.UsageError("--config is for --mask; rows of files are shown by their names")
+        if data:
+            raise flags.UsageError("give DATA or --config, not both: a config names its own data")
+        inspect_batches(file, rows, skip, tokenizer, width, report)
+        return
     if not data:
-        raise flags.UsageError("name the files to show")
-    inspect_rows(data, rows, skip, tokenizer, width, report)
+        raise flags.UsageError("name the files to show, or a --config FILE")
+    inspect_rows(data, rows, skip, tokenizer, 400 if width is None else width, report)
 
 
 @app.command()

@@ -19,7 +19,7 @@ _CUT = "truncated"
 def tokenize(values: dict[str, Any], report: Report) -> None:
     """Tokenizes and writes; every dataset needs a tokenizer."""
     config = make_config(values)
-    _need_tokenizers(config)
+    need_tokenizers(config)
 
     def chain(pipeline: Pipeline) -> Pipeline:
         return pipeline.tokenize()
@@ -45,7 +45,8 @@ def convert(values: dict[str, Any], report: Report) -> None:
     _run(make_config(values), lambda pipeline: pipeline, report)
 
 
-def _need_tokenizers(config: PipelineConfig) -> None:
+def need_tokenizers(config: PipelineConfig) -> None:
+    """Raises UsageError for a dataset that has no tokenizer."""
     for dataset in config.datasets:
         named = (dataset.tokenizer, config.tokenize.default_tokenizer, config.default_tokenizer)
         if all(tokenizer is None for tokenizer in named):
@@ -59,7 +60,7 @@ def _run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: 
     if report.as_json:
         shown = dataclasses.replace(shown, progress_enabled=False)
     pipeline.get_context().progress = lambda name, total: Progress.of(
-        shown, name, total, on_terminal="rich", elsewhere="lines"
+        shown, name, total, on_terminal="rich"
     )
     try:
         written = chain(pipeline.source()).save().build()

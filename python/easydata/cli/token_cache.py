@@ -298,11 +298,14 @@ def _read_all(
     stream = source._plan.stream(whole_documents=is_packed)
     batch: Any
     with _progress(source, config, name, report) as progress:
-        for batch in _native.iterate_batches(stream):
+        batches = _native.iterate_batches(stream)
+        for batch in batches:
             done["rows"] += batch.num_rows
             if "input_ids" in batch.schema.names:
                 ids = batch.column("input_ids")
                 done["tokens"] += ids.offsets[-1].as_py() - ids.offsets[0].as_py()
+            if (share := batches.read_share) is not None:
+                done |= {"input_parts": round(1000 * share), "total_input_parts": 1000}
             progress.update(done)
     if source._store is not None:
         source._store.native.flush()
@@ -318,7 +321,7 @@ def _progress(
     infos = [source.get_shard_info(shard) for shard in source.shard_names]
     counts = [info.num_rows if info is not None else None for info in infos]
     total = None if None in counts else sum(count or 0 for count in counts)
-    return Progress.of(shown, name, total, on_terminal="rich", elsewhere="lines")
+    return Progress.of(shown, name, total, on_terminal="rich")
 
 
 def _summary(found: Mapping[str, Any]) -> str:

@@ -131,6 +131,7 @@ class PackStageConfig:
     labels: bool = False
     ignore_first_label: bool = False
     seq_lengths: bool = False
+    segment_sources: bool = False
     balance_groups: int = 1
 
 @dataclass

@@ -164,7 +164,7 @@ class DatasetWriterSignature(TakesOptions):
             column_types: Types of some columns, as written: {"score": "float64", "meta.id": "string"}; a path goes into objects and through lists. Unset, and for all others: as they come, for rows without a schema as the first 1,000 have them.
             columns: Columns to write, in this order, or {name: type} with types such as "int32", "string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python dicts) are those of the first 1,000 rows.
             storage_options: Who writes to an object store, and how patiently; None: the credentials that the platform has. See docs/guide/stores.md.
-            progress: Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, up to ten times a second.
+            progress: Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, and where it is known how much there is, {"input_bytes", "total_input_bytes"} of files ("input_parts", "total_input_parts" of units and rows in memory); up to ten times a second.
             push_to_hub: Push the output to a dataset repository of the Hub, too. What could keep it from there is checked before anything is written; see docs/guide/hub.md.
             hub_repo_id: Repository for push_to_hub: "org/name".
             hub_private: Make the repository a private one; one that is there already must be.
@@ -334,6 +334,7 @@ class PackedShardedSourceSignature(TakesOptions):
         labels: bool = False,
         ignore_first_label: bool = False,
         seq_lengths: bool = False,
+        segment_sources: bool = False,
         balance_groups: int = 1,
     ) -> None:
         """Checks what is given, and keeps it.
@@ -356,6 +357,7 @@ class PackedShardedSourceSignature(TakesOptions):
             labels: Make a column labels where there is none: the tokens that all masks let be trained on, -100 elsewhere and on padding.
             ignore_first_label: Give the first token of every segment the label -100, as TRL does: it would be predicted from another document.
             seq_lengths: Write a column seq_lengths: the lengths of a row's segments, its padding as the last one. TRL's padding-free collator reads it.
+            segment_sources: Write a column segment_sources: for each segment of a row the source, the file, the row in it (from 0), and how many of the document's tokens are in rows before.
             balance_groups: Order the rows of each step of the loader so that this many equal parts of it cost about the same, by the sum of the segments' squared lengths; it divides the loader's batch size. 1: leave them as they come.
         """
 

@@ -16,11 +16,14 @@ from easydata.execution.sharding import DevicePrefetch, check_sharded, preshard_
 from easydata.execution.writers import as_source
 from easydata.sources.mixed import rows_to_come
 from easydata.sources.schedule_ramps import tell_blurred
+from easydata.sources.tokenized import tokenizers_of
 from easydata.tokenizers.template_date import checked_date
+from easydata.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from easydata.reports.batch_description import BatchDescription
     from easydata.sources.sharded_source import ShardedDataSource
 
 __all__ = ["AsyncDataLoader", "OneOfLoaders"]
@@ -295,21 +298,26 @@ class AsyncDataLoader(
         """What this loader has done, and how far its stream was read.
 
         Returns:
-            `{since_start: {rows, tokens, batches, bytes_read, seconds, tokens_per_second,
-            wait_seconds: {stage: s}, busy_seconds: {work: s}, io: {requests, retries: {cause:
-            requests}, bytes, bytes_read_twice, wait_seconds, throttled_seconds}}, stream: {steps,
-            rows, tokens, sources: {name: {tokens, epoch, dropped: {reason: rows}, dropped_tokens:
-            {reason: tokens}, dropped_at: {reason: addresses of the first five rows since the start
-            or restart}}}, mix_end}, queue: {batches, bytes}}`.
+            `{tokens_per_second, eta_seconds, since_start: {rows, tokens, batches, bytes_read,
+            seconds, tokens_per_second, wait_seconds: {stage: s}, busy_seconds: {work: s}, io:
+            {requests, retries: {cause: requests}, bytes, bytes_read_twice, wait_seconds,
+            throttled_seconds}}, stream: {steps, rows, tokens, sources: {name: {tokens, epoch,
+            dropped: {reason: rows}, dropped_tokens: {reason: tokens}, dropped_at: {reason:
+            addresses of the first five rows since the start or restart}}}, mix_end}, queue:
+            {batches, bytes}}`.
 
             "since_start" counts what this loader, so this rank, has handed out since it was made or
             first asked for a batch. "stream" counts from the stream's first row on, over all ranks
             (tokens and sources, with several lanes: of those that this rank reads) and restarts: it
             is part of the position. `mix_end` is None but after the end of a pass that a mix ended,
             up to the next batch: then `{ended_by, sources: {name: {rows, passes, rows_in_pass,
-            rows_left}}}` as in WriteStats. The keys of "since_start" but tokens and
-            tokens_per_second are at the top, too; `tokens` and `sources` there are those of
-            "stream".
+            rows_left}}}` as in WriteStats. The keys of "since_start" but tokens are at the top,
+            too; `tokens` and `sources` there are those of "stream".
+
+            `tokens_per_second` is of this rank, since the first batch was asked for: after a
+            restart it does not know the tokens before. `eta_seconds` is the time until the epochs,
+            or the steps, end, at the pace since this loader was made, restored or began them: None
+            before the second batch, and where nobody knows how much there is or it has no end.
 
             One thread makes the batches:
             `wait_seconds` has its time in each stage, not counting what the stage reads from:
@@ -327,6 +335,7 @@ class AsyncDataLoader(
         since["tokens_per_second"] = (
             since["tokens"] / since["seconds"] if since["seconds"] > 0 else 0.0
         )
+        stats["tokens_per_second"] = since["tokens_per_second"]
         return stats
 
     def digest(self) -> str:
@@ -363,6 +372,32 @@ class AsyncDataLoader(
                 in; the message says how many.
         """
         return preshard_batch(self._native.at(step), self._sharding_map)
+
+    def describe(
+        self, batch: Batch, *, tokenizer: Tokenizer | None = None, rows: int = 2
+    ) -> BatchDescription:
+        """Tells what is in a batch of tokens: print it, or show it in a notebook.
+
+        Each row's segments are shown with their text and how much of it is trained on; with
+        `pack(segment_sources=True)`, with the dataset, file and row that they come from, too.
+
+        Args:
+            batch: A batch of this loader, or part of one.
+            tokenizer: Makes text of tokens; None: the one that the loader's source was made with.
+            rows: How many rows are shown.
+
+        Raises:
+            ValueError: No column of the batch has tokens.
+        """
+        # lazy: needs numpy, which takes its time to import
+        from easydata.reports.batch_description import describe_batch
+
+        known = [tokenizer] if tokenizer is not None else self._tokenizers()
+        return describe_batch(batch, known, rows)
+
+    def _tokenizers(self) -> list[Tokenizer]:
+        """Those that the tokens come from, as far as they are known."""
+        return [each for each in tokenizers_of(self._source) if isinstance(each, Tokenizer)]
 
     def close(self) -> None:
         """Ends the loader's threads; batches that were handed out stay valid."""

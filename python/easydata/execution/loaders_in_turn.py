@@ -11,6 +11,8 @@ from easydata.execution.sharding import check_sharded
 
 if TYPE_CHECKING:
     from easydata.execution.async_loader import AsyncDataLoader
+    from easydata.reports.batch_description import BatchDescription
+    from easydata.tokenizers.tokenizer import Tokenizer
 
 Batch = dict[str, Any]
 
@@ -283,6 +285,25 @@ class LoadersInTurn:
         """The batches of a loader in this pass, or `most` where they are more."""
         before = self._before[name]
         return self.loaders[name]._native.steps_up_to(before + most) - before
+
+    def describe(
+        self, batch: Batch, *, tokenizer: "Tokenizer | None" = None, rows: int = 2
+    ) -> "BatchDescription":
+        """Tells what is in a batch of one of the loaders: text, and where it comes from.
+
+        Args:
+            batch: A batch of any of the loaders.
+            tokenizer: Makes text of tokens; None: that of the loaders, where they have one.
+            rows: How many rows are shown.
+
+        Raises:
+            ValueError: No column of the batch has tokens.
+        """
+        # lazy: needs numpy, which takes its time to import
+        from easydata.reports.batch_description import describe_batch
+
+        known = [each for loader in self.loaders.values() for each in loader._tokenizers()]
+        return describe_batch(batch, [tokenizer] if tokenizer is not None else known, rows)
 
     def close(self) -> None:
         """Closes the loaders."""

@@ -84,12 +84,13 @@ class SaveStage(BaseStage):
         kept = finished if len(finished) < len(jobs) else []
         if push is not None:
             kept = kept or [name for name in finished if jobs[name].keeps_finished]
-        for name, job in jobs.items():
+        for number, (name, job) in enumerate(jobs.items(), 1):
+            of = f" ({number} of {len(jobs)})" if len(jobs) > 1 else ""
             try:
                 rows = rows_known(data[name])
                 with job.told_of_pushing() if push is not None else contextlib.nullcontext():
                     stats = self._write(
-                        name, job, context, rows, told.get(name), executor, keep=name in kept
+                        name, job, context, rows, told.get(name), executor, of, keep=name in kept
                     )
             except FailedUnitsError as error:
                 failures.append(error)  # the other datasets are written
@@ -149,10 +150,11 @@ class SaveStage(BaseStage):
         rows: int | None,
         told: UnitJob | None,
         executor: UnitExecutor | None,
+        of: str,
         *,
         keep: bool,
     ) -> WriteStats:
-        with self._progress(name, context, rows) as progress:
+        with self._progress(name, context, rows, of) as progress:
 
             def tell(text: str) -> None:
                 job.log(text)
@@ -179,13 +181,13 @@ class SaveStage(BaseStage):
             self._give_steps(data[name], writer, context)
         return writer._job(data[name], template_date=template_date)
 
-    def _progress(self, name: str, context: PipelineContext, rows: int | None) -> Progress:
+    def _progress(self, name: str, context: PipelineContext, rows: int | None, of: str) -> Progress:
         dataset = self._get_dataset_config(name, context)
         limit = dataset.num_rows if dataset is not None else None
         total = min((n for n in (rows, limit) if n is not None), default=None)
         if context.progress is not None:
-            return context.progress(name, total)
-        return Progress.of(context.config.observability, name, total)
+            return context.progress(name + of, total)
+        return Progress.of(context.config.observability, name + of, total)
 
     def _writer(
         self, name: str, datasets: int, context: PipelineContext, threads: int | None = None

@@ -121,7 +121,9 @@ class DatasetWriter(
         "storage_options": "Who writes to an object store, and how patiently; None: the "
         "credentials that the platform has. See docs/guide/stores.md.",
         "progress": 'Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, '
-        "up to ten times a second.",
+        'and where it is known how much there is, {"input_bytes", "total_input_bytes"} of files '
+        '("input_parts", "total_input_parts" of units and rows in memory); up to ten times a '
+        "second.",
         "push_to_hub": "Push the output to a dataset repository of the Hub, too. What could keep "
         "it from there is checked before anything is written; see docs/guide/hub.md.",
         "hub_repo_id": 'Repository for push_to_hub: "org/name".',

@@ -152,9 +152,12 @@ class FirstFitPacker(
 def _matrix(batch: Any, name: str) -> Any:
     """A column of packed rows as an array [rows, seq_length] over the engine's own memory.
 
-    The lengths of segments, of which rows have different numbers, are an array for each row.
+    The lengths of segments, of which rows have different numbers, are an array for each row; where
+    they come from is a list of dicts for each.
     """
     column = batch.column(name)
+    if name == "segment_sources":
+        return column.to_pylist()
     if not hasattr(column.type, "list_size"):
         return [row.values.to_numpy() for row in column]
     values: Ints = column.flatten().to_numpy(zero_copy_only=True)

@@ -382,11 +382,15 @@ config::FieldList RayConfig::Fields() {
 config::FieldList ObservabilityConfig::Fields() {
   using C = ObservabilityConfig;
   return {
-      config::Field{"progress_enabled", &C::progress_enabled,
-                    "Show progress while saving, when standard error is a terminal."}
+      config::Field{
+          "progress_enabled", &C::progress_enabled,
+          "Show progress while saving: a bar on a terminal and in a notebook, elsewhere a "
+          "line now and then."}
           .ActsAt({"writer"}),
-      config::Field{"progress_type", &C::progress_type,
-                    "What shows it; unset: tqdm, and on the command line rich."}
+      config::Field{
+          "progress_type", &C::progress_type,
+          "What shows it; unset: tqdm (rich where it is not installed), and on the command "
+          "line rich."}
           .ReadsAs("tqdm")
           .ActsAt({"writer"})
           .SupersededBy("progress_enabled", {false})

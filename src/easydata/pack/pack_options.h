@@ -50,6 +50,7 @@ struct PackOptions {
   bool labels = false;
   bool ignore_first_label = false;
   bool seq_lengths = false;
+  bool segment_sources = false;
   std::string input_field = "input_ids";
 
   static constexpr const char* kName = "PackOptions";
@@ -112,6 +113,10 @@ struct PackOptions {
             "seq_lengths", &O::seq_lengths,
             "Write a column seq_lengths: the lengths of a row's segments, its padding as the last "
             "one. TRL's padding-free collator reads it."},
+        config::Field{
+            "segment_sources", &O::segment_sources,
+            "Write a column segment_sources: for each segment of a row the source, the file, the "
+            "row in it (from 0), and how many of the document's tokens are in rows before."},
     };
   }
 

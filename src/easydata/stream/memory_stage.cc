@@ -70,6 +70,11 @@ class MemoryStage : public Stage {
   StageStats stats() const override {
     StageStats stats;
     stats.rows = row_;
+    stats.read.in_bytes = false;
+    stats.read.done = static_cast<double>(row_);
+    for (const auto& batch : batches_) {
+      stats.read.whole += static_cast<double>(batch->num_rows());
+    }
     return stats;
   }
 

@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -773,18 +772,6 @@ def test_progress_knows_how_many_rows_there_will_be(  # C5
     pipeline.get_context().progress = progress
     pipeline.save().build()
     assert asked == [("a", total)]
-
-
-def test_progress_tells_the_time_left(  # C5
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = 100.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    progress = Progress("a", "lines", 400)
-    now = 110.0
-    progress.update({"rows": 100, "tokens": 5})
-    said = "a: 100 rows of 400, 5 tokens, 10 rows/s, 0 tokens/s, 30 s left\n"
-    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize("many", [False, True])
