@@ -14,6 +14,7 @@ from batches import loaded_rows
 from easydata.core.config import ConfigError
 from easydata.sources import JsonShardedSource, ParquetShardedSource
 from easydata.sources.sharded_source import ShardedDataSource
+from programs import run_python
 
 from easydata import (
     AsyncDataLoader,
@@ -233,3 +234,31 @@ def test_rows_that_python_shuffles_are_split_before() -> None:
     )
     with pytest.raises(ValueError, match=r"split them before they are shuffled"):
         numbers(shuffled.take(50).split(PARTS)["test"])
+
+
+def test_parts_are_flags_too(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", "jsonl", 300)
+    parts = source.split({"train": 0.9, "validation": 0.1}, seed=3)
+    command = f"-m easydata.cli convert {tmp_path}/in/** --format jsonl --part-seed 3".split()
+
+    def convert(out: str, *flags: str, status: int = 0) -> Any:
+        folder = ["--output-dir", str(tmp_path / out)]
+        return run_python(*command, *folder, *flags, status=status)
+
+    for number, given in enumerate(
+        (["train=0.9,validation=0.1"], ["train=0.9", "validation=0.1"], ["train=9, validation=1"])
+    ):
+        flags = [flag for each in given for flag in ("--parts", each)]
+        if number == 2:
+            assert "make up" in convert("no", *flags, "--part", "train", status=2).stderr
+            continue
+        for name, part in parts.items():
+            convert(f"{name}{number}", *flags, "--part", name)
+            shards = sorted((tmp_path / f"{name}{number}").rglob("*.jsonl"))
+            written = [json.loads(line) for shard in shards for line in shard.open()]
+            assert sorted(row["n"] for row in written) == sorted(numbers(part))
+    for wrong in ("train", "train=x", "=0.5", "train=0.5,"):
+        said = convert("no", "--parts", wrong, "--part", "train", status=2).stderr
+        assert "--parts takes NAME=SHARE, such as train=0.98,validation=0.02" in said
+    said = convert("no", "--parts", "a=0.5,a=0.5", "--part", "a", status=2).stderr
+    assert "--parts names 'a' twice" in said
