@@ -106,8 +106,7 @@ PyFileListing UnpickleFiles(const PickledListing& pickled) {
   }
   for (const PickledFile& file : files) out.files.push_back(UnpickleFile(file, out));
   for (const auto& [number, index] : indexes) {
-    out.files.at(number).index =
-        std::make_shared<const files::FileInfo>(UnpickleFile(index, out));
+    out.files.at(number).index = std::make_shared<const files::FileInfo>(UnpickleFile(index, out));
   }
   return out;
 }

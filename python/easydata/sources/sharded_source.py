@@ -184,7 +184,9 @@ class ShardedDataSource(ABC, Generic[T_co]):
         if isinstance(index, slice):
             bounds = bounds_of(index, self._total)
             return self.select(bounds) if isinstance(bounds, range) else self._between(*bounds)
-        return next(iter(self._select(numbers_of([index_of(index)], self._total, self._why_unselected))))
+        return next(
+            iter(self._select(numbers_of([index_of(index)], self._total, self._why_unselected)))
+        )
 
     # What follows wraps this source; nothing is read by it.
 

@@ -15,7 +15,7 @@ from easydata.sources.files import FileSource
 
 
 class TokenFilesShardedSource(FileSource):
-    """Rows of tokens, as `input_ids`, of files that hold nothing else; they are not tokenized again.
+    """Rows of tokens, as `input_ids`, of files that hold nothing else; nothing tokenizes them.
 
     Four kinds are known: bare tokens (.bin, as nanoGPT writes them), the same behind llm.c's
     header, the .bin and .idx of Megatron-LM, of which each document is a row, and numpy's .npy of

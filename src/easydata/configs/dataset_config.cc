@@ -217,9 +217,8 @@ config::FieldList DatasetConfig::Fields() {
                     "says."}
           .ActsAt(tokens),
   };
-  return config::Joined(
-      {std::move(fields), config::FieldsOf(&C::parting), config::FieldsOf(&C::csv),
-       config::FieldsOf(&C::token_files)});
+  return config::Joined({std::move(fields), config::FieldsOf(&C::parting),
+                         config::FieldsOf(&C::csv), config::FieldsOf(&C::token_files)});
 }
 
 void CheckReadLocation(const std::string& value, const std::string& path,

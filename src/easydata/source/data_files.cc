@@ -150,8 +150,7 @@ Result<std::optional<files::FileInfo>> FindFile(const std::map<std::string, file
 /// Gives files of tokens the indexes that lie beside them; an index by itself stands for its
 /// tokens. `of_folders`: files of folders that were listed, with all that lies beside them.
 Status PairIndexes(const std::shared_ptr<const storage::Storage>& storage,
-                   const std::set<std::string>& of_folders,
-                   std::map<std::string, size_t>* items,
+                   const std::set<std::string>& of_folders, std::map<std::string, size_t>* items,
                    std::map<std::string, files::FileInfo>* found,
                    std::vector<std::string>* left_out) {
   std::vector<std::string> indexes, tokens;
@@ -168,8 +167,10 @@ Status PairIndexes(const std::shared_ptr<const storage::Storage>& storage,
       continue;
     }
     if (!file.has_value()) {
-      return Status::Invalid(index, " is an index of tokens, which it stands for, and they are not "
-                             "there: ", of_tokens);
+      return Status::Invalid(index,
+                             " is an index of tokens, which it stands for, and they are not "
+                             "there: ",
+                             of_tokens);
     }
     items->try_emplace(of_tokens, items->at(index));
     found->try_emplace(of_tokens, *std::move(file));

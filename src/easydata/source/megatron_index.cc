@@ -15,7 +15,7 @@
 namespace easydata::source {
 namespace {
 
-constexpr std::string_view kMagic("MMIDIDX\0\0", 9);
+constexpr std::string_view kIndexMagic("MMIDIDX\0\0", 9);
 constexpr std::string_view kOldMagic("TNTIDX\0\0", 8);
 constexpr int64_t kHeaderBytes = 34;
 constexpr int64_t kNumbersAtOnce = 64 << 10;
@@ -91,8 +91,8 @@ Status MegatronIndex::Unsound(int64_t byte, const std::string& what) const {
 }
 
 Result<std::shared_ptr<const MegatronIndex>> MegatronIndex::Open(
-    std::shared_ptr<arrow::io::RandomAccessFile> file, const std::string& path,
-    int64_t token_bytes, const std::string& tokens) {
+    std::shared_ptr<arrow::io::RandomAccessFile> file, const std::string& path, int64_t token_bytes,
+    const std::string& tokens) {
   std::shared_ptr<MegatronIndex> out(new MegatronIndex(std::move(file), path));
   ARROW_RETURN_NOT_OK(out->ReadHeader());
   ARROW_RETURN_NOT_OK(out->FindBlocks(token_bytes, tokens));
@@ -108,7 +108,7 @@ Status MegatronIndex::ReadHeader() {
                                   ": byte 0: it is an index of Megatron's old kind (TNTIDX), which "
                                   "is not read; make the data again with --dataset-impl mmap");
   }
-  if (!head.starts_with(kMagic)) {
+  if (!head.starts_with(kIndexMagic)) {
     return Unsound(0, "no index of Megatron's begins so (with MMIDIDX)");
   }
   if (std::ssize(head) < kHeaderBytes) return Unsound(std::ssize(head), "its header is cut short");
@@ -140,10 +140,10 @@ Status MegatronIndex::ReadHeader() {
   const int64_t end = DocumentsAt() + 8 * boundaries_;
   // Of several kinds of data each sequence has its mode behind all that.
   if (size == end || size == end + sequences_) return Status::OK();
-  return Unsound(std::min(size, end),
-                 "it has " + std::to_string(size) + " bytes, and " + std::to_string(sequences_) +
-                     " sequences with " + std::to_string(boundaries_) +
-                     " boundaries of documents take " + std::to_string(end));
+  return Unsound(std::min(size, end), "it has " + std::to_string(size) + " bytes, and " +
+                                          std::to_string(sequences_) + " sequences with " +
+                                          std::to_string(boundaries_) +
+                                          " boundaries of documents take " + std::to_string(end));
 }
 
 Status MegatronIndex::FindBlocks(int64_t token_bytes, const std::string& tokens) {
@@ -166,20 +166,23 @@ Status MegatronIndex::FindBlocks(int64_t token_bytes, const std::string& tokens)
       ARROW_ASSIGN_OR_RAISE(const int32_t length, lengths.Next());
       ARROW_ASSIGN_OR_RAISE(const int64_t pointer, pointers.Next());
       if (length < 0) {
-        return Unsound(LengthsAt() + 4 * sequence,
-                       "sequence " + std::to_string(sequence) + " has " + std::to_string(length) +
-                           " tokens");
+        return Unsound(
+            LengthsAt() + 4 * sequence,
+            "sequence " + std::to_string(sequence) + " has " + std::to_string(length) + " tokens");
       }
       if (pointer != byte) {
         return Unsound(PointersAt() + 8 * sequence,
                        "sequence " + std::to_string(sequence) + " begins at byte " +
-                           std::to_string(pointer) + " of the tokens, and the one before it ends "
-                           "at byte " + std::to_string(byte));
+                           std::to_string(pointer) +
+                           " of the tokens, and the one before it ends "
+                           "at byte " +
+                           std::to_string(byte));
       }
       byte += length * token_size;
       if (byte > token_bytes) {
-        return Status::IOError(tokens, ": byte ", token_bytes, ": the file ends here, and its index ",
-                               path_, " says that sequence ", sequence, " ends at byte ", byte,
+        return Status::IOError(tokens, ": byte ", token_bytes,
+                               ": the file ends here, and its index ", path_,
+                               " says that sequence ", sequence, " ends at byte ", byte,
                                "; it is cut short, or another one: get both again, or take them "
                                "out");
       }
@@ -189,15 +192,14 @@ Status MegatronIndex::FindBlocks(int64_t token_bytes, const std::string& tokens)
                                     (byte - begin) / token_size, " tokens, and ", kMostRowTokens,
                                     " are the most of a row");
     }
-    if (byte - blocks_.back().byte >= kChunkBytes ||
-        i - blocks_.back().document >= kMaxSliceRows) {
+    if (byte - blocks_.back().byte >= kChunkBytes || i - blocks_.back().document >= kMaxSliceRows) {
       blocks_.push_back({i, sequence, byte});
     }
   }
   if (sequence != sequences_) {
-    return Unsound(DocumentsAt() + 8 * boundaries_,
-                   "its documents end before sequence " + std::to_string(sequence) + " of " +
-                       std::to_string(sequences_));
+    return Unsound(DocumentsAt() + 8 * boundaries_, "its documents end before sequence " +
+                                                        std::to_string(sequence) + " of " +
+                                                        std::to_string(sequences_));
   }
   if (byte != token_bytes) {
     return Status::IOError(tokens, ": byte ", byte, ": the index ", path_,

@@ -13,7 +13,7 @@
 namespace easydata::source {
 namespace {
 
-constexpr std::string_view kMagic("\x93NUMPY", 6);
+constexpr std::string_view kNpyMagic("\x93NUMPY", 6);
 constexpr int64_t kMostHeader = 1 << 20;  // numpy's own readers stop at 10,000 bytes
 constexpr size_t kShown = 80;
 
@@ -135,7 +135,8 @@ Status CheckDict(const NpyDict& dict, const std::string& path) {
                   "save it as little-endian: array.astype(array.dtype.newbyteorder(\"<\"))");
   }
   if (!dict.has_plain_descr || !TypeOf(dict.descr).has_value()) {
-    return Unread(path, " has the dtype " + descr + ", and tokens are whole numbers of 8 to 64 bits",
+    return Unread(path,
+                  " has the dtype " + descr + ", and tokens are whole numbers of 8 to 64 bits",
                   "save it as one of these: array.astype(\"int32\")");
   }
   if (*dict.fortran_order) {
@@ -144,8 +145,9 @@ Status CheckDict(const NpyDict& dict, const std::string& path) {
   }
   const size_t dimensions = dict.shape->size();
   if (dimensions != 1 && dimensions != 2) {
-    return Unread(path, " has " + std::to_string(dimensions) +
-                            " dimensions; read are one, of a stream of tokens, and two, of rows",
+    return Unread(path,
+                  " has " + std::to_string(dimensions) +
+                      " dimensions; read are one, of a stream of tokens, and two, of rows",
                   "reshape it and save it again");
   }
   return Status::OK();
@@ -155,16 +157,18 @@ Status CheckDict(const NpyDict& dict, const std::string& path) {
 
 Result<NpyHeader> ReadNpyHeader(arrow::io::RandomAccessFile* file, const std::string& path) {
   const auto unsound = [&](int64_t byte, const std::string& what) {
-    return Status::IOError(path, ": byte ", byte, ": ", what,
-                           "; it may be cut short or of another kind: get it again, or take it out");
+    return Status::IOError(
+        path, ": byte ", byte, ": ", what,
+        "; it may be cut short or of another kind: get it again, or take it out");
   };
   ARROW_ASSIGN_OR_RAISE(const auto begin, file->ReadAt(0, 12));
   const std::string_view head(reinterpret_cast<const char*>(begin->data()),
                               static_cast<size_t>(begin->size()));
-  if (!head.starts_with(kMagic)) {
+  if (!head.starts_with(kNpyMagic)) {
     return Status::IOError(
-        path, ": byte 0: no .npy file begins so (with \\x93NUMPY); where it has bare tokens, as "
-              "numpy.memmap and tofile() write them, say type=\"bin\" and their dtype");
+        path,
+        ": byte 0: no .npy file begins so (with \\x93NUMPY); where it has bare tokens, as "
+        "numpy.memmap and tofile() write them, say type=\"bin\" and their dtype");
   }
   if (head.size() < 10) return unsound(std::ssize(head), "its header is cut short");
   const auto byte = [&](size_t i) { return static_cast<int64_t>(static_cast<uint8_t>(head[i])); };

@@ -136,9 +136,7 @@ class TokenFile::RowsOfDocuments : public TokenFile {
  public:
   RowsOfDocuments(Layout layout, int64_t eos) : TokenFile(std::move(layout)), eos_(eos) {}
 
-  int64_t num_blocks() const override {
-    return begin() == end() ? 0 : Ceiling(end(), kChunkBytes);
-  }
+  int64_t num_blocks() const override { return begin() == end() ? 0 : Ceiling(end(), kChunkBytes); }
   std::optional<int64_t> FirstRow(int64_t block) const override {
     return block == 0 ? std::optional<int64_t>(0) : std::nullopt;
   }
@@ -195,10 +193,11 @@ Result<TokenBlock> TokenFile::RowsOfDocuments::Read(int64_t block) const {
     const int64_t taken = found < 0 ? part->size() / token_size() : found + 1;
     tokens += taken;
     if (tokens - open > kMostRowTokens) {
-      out.broken = Status::Invalid(
-          path(), ": byte ", at + open * token_size(), ": no token ", eos_, " (document_eos) in ",
-          kMostRowTokens, " tokens from here on; give the token that ends documents in this file, "
-          "or rows of one length: row_tokens");
+      out.broken =
+          Status::Invalid(path(), ": byte ", at + open * token_size(), ": no token ", eos_,
+                          " (document_eos) in ", kMostRowTokens,
+                          " tokens from here on; give the token that ends documents in this file, "
+                          "or rows of one length: row_tokens");
       out.bytes = arrow::SliceBuffer(bytes, 0, open * token_size());
       return out;
     }
@@ -303,11 +302,11 @@ Result<std::shared_ptr<TokenFile>> TokenFile::OpenIndexed(Layout layout,
   const std::string has = "has an index of Megatron's, " + index.uri;
   ARROW_RETURN_NOT_OK(CheckNoRows(layout.path, has + ", that tells its documents", options));
   ARROW_ASSIGN_OR_RAISE(auto file, storage::OpenFile(index));
-  ARROW_ASSIGN_OR_RAISE(auto opened, MegatronIndex::Open(std::move(file), index.uri, layout.end,
-                                                         layout.path));
+  ARROW_ASSIGN_OR_RAISE(auto opened,
+                        MegatronIndex::Open(std::move(file), index.uri, layout.end, layout.path));
   layout.type = opened->type();
-  ARROW_RETURN_NOT_OK(CheckType(layout.path, layout.type, "its index, " + index.uri + ",",
-                                options));
+  ARROW_RETURN_NOT_OK(
+      CheckType(layout.path, layout.type, "its index, " + index.uri + ",", options));
   return std::make_shared<RowsOfIndex>(std::move(layout), std::move(opened));
 }
 

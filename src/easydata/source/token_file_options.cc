@@ -50,9 +50,10 @@ config::FieldList TokenFileOptions::Fields() {
                     "Token files: the type of the tokens of a raw .bin file, which does not say it "
                     "itself: uint16 as nanoGPT writes them, uint32 for larger vocabularies. A .npy "
                     "file, an index of Megatron's and a header of llm.c say it."},
-      config::Field{"document_eos", &O::document_eos,
-                    "Token files: the token that ends each document. The rows of a .bin file, or of "
-                    "a .npy file of one dimension, are its documents, with that token."}
+      config::Field{
+          "document_eos", &O::document_eos,
+          "Token files: the token that ends each document. The rows of a .bin file, or of "
+          "a .npy file of one dimension, are its documents, with that token."}
           .AtLeast(0)
           .AtMost(2147483647),
       config::Field{"row_tokens", &O::row_tokens,

@@ -63,9 +63,8 @@ size_t FirstUnfit(std::span<const T> tokens) {
 }  // namespace
 
 bool HasToken(TokenType type, int64_t token) {
-  return WithTokens(type, arrow::Buffer(""), [&]<typename T>(std::span<const T>) {
-    return std::in_range<T>(token);
-  });
+  return WithTokens(type, arrow::Buffer(""),
+                    [&]<typename T>(std::span<const T>) { return std::in_range<T>(token); });
 }
 
 int64_t FindToken(TokenType type, const arrow::Buffer& bytes, int64_t from, int64_t token) {
@@ -111,8 +110,8 @@ Result<DecodedBlock> DecodeTokens(const TokenFile& file, const TokenBlock& block
         BadRow bad;
         bad.row = out.num_rows;
         bad.reason = "no token";
-        const int64_t byte = block.at + (begin + static_cast<int64_t>(unfit)) *
-                                            static_cast<int64_t>(sizeof(T));
+        const int64_t byte =
+            block.at + (begin + static_cast<int64_t>(unfit)) * static_cast<int64_t>(sizeof(T));
         bad.message = "byte " + std::to_string(byte) + ": " + std::to_string(of_row[unfit]) +
                       " is no token: it does not fit an int32; its file may be of another dtype";
         if (on_error == OnError::kRaise) {
@@ -136,9 +135,8 @@ Result<DecodedBlock> DecodeTokens(const TokenFile& file, const TokenBlock& block
   const auto rows = static_cast<int64_t>(offsets.size()) - 1;
   const auto tokens = std::make_shared<arrow::Int32Array>(
       offsets.back(), std::shared_ptr<arrow::Buffer>(std::move(values)));
-  const auto lists =
-      std::make_shared<arrow::ListArray>(arrow::list(arrow::int32()), rows,
-                                         arrow::Buffer::FromVector(std::move(offsets)), tokens);
+  const auto lists = std::make_shared<arrow::ListArray>(
+      arrow::list(arrow::int32()), rows, arrow::Buffer::FromVector(std::move(offsets)), tokens);
   arrow::ArrayVector columns(schema->num_fields(), lists);
   out.rows = arrow::RecordBatch::Make(schema, rows, std::move(columns));
   out.runs = runs.Take();

@@ -192,7 +192,7 @@ def test_rows_of_composites_by_their_numbers(tmp_path: Path) -> None:
     assert list(both.map(doubled).select([31, 1])) == [doubled(rows[31]), doubled(rows[1])]
     with pytest.raises(IndexError, match="there is no row 40: the source has 40"):
         both.select([40])
-    with pytest.raises(ValueError, match="1999 times.*sort them, or select from each source"):
+    with pytest.raises(ValueError, match=r"1999 times.*sort them, or select from each source"):
         both.select([0, 39] * 1000)
     assert len(both.select(sorted([0, 39] * 1000))) == 2000
     uncounted = CompositeShardedSource([both, both.filter(lambda row: row["n"] > 3)])

@@ -97,7 +97,8 @@ def test_len_of_lines_that_are_here(hub_here: HubServer) -> None:
 
 @pytest.mark.parametrize("streaming", [True, False])
 def test_rows_by_their_numbers(hub_here: HubServer, streaming: bool) -> None:
-    name = made(hub_here, {**numbered("train", 2), "data/test.jsonl": jsonl(rows_of("test"))})
+    name = made(hub_here, numbered("train", 2))
+    hub_here.repo("datasets", "org/lines", {"train.jsonl": jsonl(rows_of("test"))})
     train = [row for i in range(2) for row in rows_of(f"train{i}")]
     numbers = [49, 0, 25, 24, 24, -3]
     for split, expected in (
@@ -114,16 +115,17 @@ def test_rows_by_their_numbers(hub_here: HubServer, streaming: bool) -> None:
         with pytest.raises(IndexError, match=f"there is no row 50: .* {len(expected)}"):
             source.select([50])
     # Lines are counted.
-    lines = HuggingFaceShardedSource(name, "test", streaming=streaming)
+    lines = HuggingFaceShardedSource("org/lines", streaming=streaming)
     assert list(lines.select([24, 3])) == [rows_of("test")[24], rows_of("test")[3]]
 
 
 def test_chosen_rows_have_the_types_of_the_card(hub_here: HubServer) -> None:
     files, _ = LAYOUTS["configs of a card"]
-    source = create_source(DatasetConfig(made(hub_here, files), type="hf"))
+    name = made(hub_here, files)
+    source = create_source(DatasetConfig(name, type="hf"))
     rows = list(source)
     assert list(source.select([30, 2])) == [rows[30], rows[2]]
-    skipping = DatasetConfig(made(hub_here, files), type="hf", on_error="skip")
+    skipping = DatasetConfig(name, type="hf", on_error="skip")
     with pytest.raises(TypeError, match="are left out here"):
         create_source(skipping).select([0])
 

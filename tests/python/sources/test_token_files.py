@@ -1,4 +1,4 @@
-"""Token files of other programs: rows equal numpy's, from any row on, and what is wrong with one."""
+"""Token files of other programs: rows equal numpy's, from any row on, or one clear error."""
 
 import json
 import logging
@@ -100,7 +100,7 @@ def test_documents_of_megatron(tmp_path: Path, dtype: str, modes: bool) -> None:
         source = create_source(DatasetConfig(str(name)))
         assert source.shard_names == (str(path),)
         assert tokens_of(source) == expected
-    with pytest.raises(ValueError, match="has an index of Megatron's.*document_eos has nothing"):
+    with pytest.raises(ValueError, match=r"has an index of Megatron's.*document_eos has nothing"):
         list(create_source(DatasetConfig(str(path), document_eos=1)))
     wrong = "uint32"
     with pytest.raises(ValueError, match=rf'dtype is "{wrong}", and its index.*says {dtype}'):
@@ -185,12 +185,14 @@ def test_what_nothing_says_is_asked_for(tmp_path: Path) -> None:
         create_source(DatasetConfig(name, dtype="unit16"))
     with pytest.raises(ConfigError, match="set one of them"):
         create_source(DatasetConfig(name, dtype="uint16", document_eos=3, row_tokens=4))
+    (tmp_path / "a.jsonl").write_text('{"text": "x"}\n')
     with pytest.raises(ConfigError, match=r"has no effect on dataset .* files of tokens are read"):
-        (tmp_path / "a.jsonl").write_text('{"text": "x"}\n')
         create_source(DatasetConfig(str(tmp_path / "a.jsonl"), dtype="uint16"))
     (tmp_path / "b.bin.gz").write_bytes(b"x")
     with pytest.raises(NotImplementedError, match=r"b\.bin\.gz is compressed.*unpack it first"):
-        create_source(DatasetConfig(str(tmp_path / "b.bin.gz"), dtype="uint16", row_tokens=1)).head()
+        create_source(
+            DatasetConfig(str(tmp_path / "b.bin.gz"), dtype="uint16", row_tokens=1)
+        ).head()
 
 
 def test_sizes_that_cannot_be(tmp_path: Path) -> None:
@@ -273,9 +275,7 @@ def test_packed_rows_resume_and_are_shared(dataset: dict[str, Any], tmp_path: Pa
 
     with packed().load().build() as loader:
         whole = [row.tolist() for batch in loader for row in batch["input_ids"]]
-    stream = [
-        token for each in documents for token in (each if each[-1] == EOS else [*each, EOS])
-    ]
+    stream = [token for each in documents for token in (each if each[-1] == EOS else [*each, EOS])]
     joined = [token for row in whole for token in row]
     assert joined[: len(stream) // 2048 * 2048] == stream[: len(stream) // 2048 * 2048]
     for step in (1, 3, 5):
@@ -314,7 +314,8 @@ def test_shuffled_chosen_and_divided(dataset: dict[str, Any]) -> None:
     parts = source.split({"a": 0.7, "b": 0.3}, seed=1)
     divided = {name: tokens_of(part) for name, part in parts.items()}
     assert sorted(divided["a"] + divided["b"]) == ordered
-    assert divided["a"] and divided["b"]
+    assert divided["a"]
+    assert divided["b"]
 
 
 def test_units_and_shards_of_outputs(
@@ -351,7 +352,8 @@ def test_files_of_a_web_server(dataset: dict[str, Any], tmp_path: Path) -> None:
 def test_on_the_command_line(tmp_path: Path) -> None:
     documents = some_documents(30)
     stream_of(documents).tofile(tmp_path / "train.bin")
-    flags = "--dtype uint16 --document-eos 50256 --seq-length 64 --eos-token-id 50256"
+    flags = "--dtype uint16 --document-eos 50256 --seq-length 64 --no-shuffle-packed"
+    flags += " --eos-token-id 50256"
     command = f"-m easydata.cli pack train.bin {flags} --output-dir out --json"
     said = run_python(*command.split(), cwd=tmp_path)
     assert json.loads(said.stdout)
