@@ -360,3 +360,23 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     rows = pq.read_table(tmp_path / "out")["input_ids"].to_pylist()
     stream = stream_of(documents).tolist()
     assert [token for row in rows for token in row][: len(stream)] == stream
+
+
+OPENED = """
+import sys
+from easydata import AsyncDataLoader, DatasetConfig, create_source
+
+source = create_source(DatasetConfig(sys.argv[1]))
+with AsyncDataLoader(source, 2, drop_last=False) as loader:
+    print(sum(len(batch["input_ids"]) for batch in loader))
+"""
+
+
+def test_a_pair_is_opened_once(tmp_path: Path) -> None:
+    path = write_megatron(tmp_path / "a", [[[1, 2]], [[3]], [[4, 5]]], "uint16")
+    log = tmp_path / "calls.log"
+    done = run_python("-c", OPENED, path, variables={"EASYDATA_FAULT_PLAN": f"log={log}"})
+    assert done.stdout.split() == ["3"]
+    opened = [line for line in log.read_text().splitlines() if line.startswith("open ")]
+    for name in (path, path.with_suffix(".idx")):
+        assert opened.count(f"open {name}") == 1
