@@ -43,6 +43,7 @@ _CHOICES = {
     "Identity": ("DatasetConfig", "identity"),
     "SourceShuffle": ("DatasetConfig", "shuffle"),
     "SampleBy": ("DatasetConfig", "sample_by"),
+    "TokenType": ("DatasetConfig", "dtype"),
 }
 
 

@@ -34,6 +34,7 @@ _WITHOUT_FLAG = {
     "PackStageConfig": {"enabled"},
 }
 _PAIRS = "dict[str, str]"
+_SHARES = "dict[str, float]"
 _KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "str": str}
 
 
@@ -46,7 +47,7 @@ def _kind(annotation: str) -> Any | None:
     base = annotation.removesuffix(" | None")
     if base.startswith("Literal[") or base.startswith("Callable") or base.startswith("str |"):
         return str
-    if base in ("list[str]", _PAIRS):  # a pair is NAME=VALUE
+    if base in ("list[str]", _PAIRS, _SHARES):  # a pair is NAME=VALUE
         return list[str]
     return _KINDS.get(base)
 
@@ -156,8 +157,11 @@ def config_values(
             values["seed"] = value
             continue
         first, declared, _ = known[name]
-        if declared["type"].removesuffix(" | None") == _PAIRS:
+        kind = declared["type"].removesuffix(" | None")
+        if kind == _PAIRS:
             value = _pairs(name, value)
+        if kind == _SHARES:
+            value = _shares(name, value)
         for owner in _owners(name, choice) if name in choice.in_all else [first]:
             section = _SECTIONS[owner]
             is_list = section == "datasets"
@@ -183,6 +187,25 @@ def _pairs(name: str, given: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--{flag} takes NAME=VALUE, such as score=float64, not {each!r}")
         pairs[key] = value
     return pairs
+
+
+def _shares(name: str, given: Sequence[str]) -> dict[str, float]:
+    """What `--name A=0.98,B=0.02` says, or the same flag for each."""
+    shares: dict[str, float] = {}
+    for each in (pair.strip() for several in given for pair in several.split(",")):
+        key, _, value = each.partition("=")
+        try:
+            share = float(value)
+        except ValueError:
+            share = None
+        if not key or share is None:
+            raise UsageError(
+                f"--{name} takes NAME=SHARE, such as train=0.98,validation=0.02, not {each!r}"
+            )
+        if key in shares:
+            raise UsageError(f"--{name} names {key!r} twice")
+        shares[key] = share
+    return shares
 
 
 def with_ray(values: dict[str, Any], ray: bool) -> dict[str, Any]:

@@ -32,6 +32,8 @@ class DatasetType(StrEnum):
     TSV = "tsv"
     TXT = "txt"
     ARRAY_RECORD = "array_record"
+    BIN = "bin"
+    NPY = "npy"
 
     @classmethod
     def from_string(cls, value: str) -> "DatasetType | str":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from easydata.sources.parquet import ParquetShardedSource, ParquetShardInfo
     from easydata.sources.sharded_source import CachedShardedSource, ShuffledShardedSource
     from easydata.sources.text import TextShardedSource
+    from easydata.sources.token_files import TokenFilesShardedSource
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -37,6 +38,7 @@ else:
             "ParquetShardedSource": "easydata.sources.parquet",
             "ShuffledShardedSource": "easydata.sources.sharded_source",
             "TextShardedSource": "easydata.sources.text",
+            "TokenFilesShardedSource": "easydata.sources.token_files",
             "create_source": "easydata.sources.create",
             "expand_data_files": "easydata.sources.data_files",
             "load_for_inform": "easydata.legacy.build",
@@ -58,6 +60,7 @@ __all__ = [
     "ParquetShardedSource",
     "ShuffledShardedSource",
     "TextShardedSource",
+    "TokenFilesShardedSource",
     "create_source",
     "expand_data_files",
     "load_for_inform",

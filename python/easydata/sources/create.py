@@ -267,6 +267,7 @@ def _refuse_file_options(config: DatasetConfig) -> None:
         name
         for name in (
             *declared_options("CsvOptions"),
+            *declared_options("TokenFileOptions"),
             "sample_by",
             "field",
             "zstd_max_window",

@@ -143,6 +143,9 @@ class MixedShardedSource(
     def _divided(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
         return self._over([source._divided(options) for source in self._inputs])
 
+    def _why_unselected(self) -> str:
+        return "a mix draws its rows from one source and another as it goes, and numbers none"
+
     def _counts_steps(self) -> bool:
         return self._scheduler is not None and self._given["schedule_unit"] == "steps"
 

@@ -209,9 +209,11 @@ class ShardedDataSource(ABC, Generic[T_co]):
     def __getitem__(self, index: Any) -> Any:
         """Row `index`, or a source of the rows of a slice."""
         if isinstance(index, slice):
-            bounds = bounds_of(index, self)
+            bounds = bounds_of(index, self._total)
             return self.select(bounds) if isinstance(bounds, range) else self._between(*bounds)
-        return next(iter(self._select(numbers_of([index_of(index)], self, self._why_unselected))))
+        return next(
+            iter(self._select(numbers_of([index_of(index)], self._total, self._why_unselected)))
+        )
 
     # What follows wraps this source; nothing is read by it.
 
@@ -237,7 +239,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             TypeError: Rows of this source cannot be read one by one.
             IndexError: There are fewer rows. Where files do not say how many, they are counted.
         """
-        return self._select(numbers_of(indices, self, self._why_unselected))
+        return self._select(numbers_of(indices, self._total, self._why_unselected))
 
     def split(
         self, parts: Mapping[str, float], seed: int = 0, *, by: str | None = None
@@ -486,6 +488,10 @@ class ShardedDataSource(ABC, Generic[T_co]):
         if self._selects_input:
             return self._inputs[0]._why_unselected()
         return f"{type(self).__name__} does not read rows one by one"
+
+    def _total(self) -> int:
+        """How many rows there are to select from."""
+        return self._inputs[0]._total() if self._selects_input else len(self)
 
     def _select(self, numbers: list[int]) -> ShardedDataSource[T_co]:
         """The rows of these numbers, all of which there are, where they can be selected."""
@@ -1019,6 +1025,9 @@ class RowsBetweenSource(WrapperSource[Any]):
 
     def _why_unselected(self) -> str:
         return self._source._why_unselected()
+
+    def _total(self) -> int:
+        return self._rows_of(self._source._total())
 
     def _select(self, numbers: list[int]) -> ShardedDataSource[Any]:
         return self._source._select([self._begin + number for number in numbers])

@@ -43,6 +43,7 @@ constexpr Operator kOperators[] = {
     {"source.text", "source", "text files are read"},
     {"source.json", "source", "JSON files are read"},
     {"source.arrow", "source", "Arrow files are read"},
+    {"source.tokens", "source", "files of tokens are read (.bin, .npy)"},
     {"source.text_field", "source", "lines of text get a column"},
     {"source.column", "source", "records of text get a column"},
     {"source.shuffle_window", "source", "rows are shuffled in windows"},

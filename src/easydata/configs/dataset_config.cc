@@ -217,8 +217,8 @@ config::FieldList DatasetConfig::Fields() {
                     "says."}
           .ActsAt(tokens),
   };
-  return config::Joined(
-      {std::move(fields), config::FieldsOf(&C::parting), config::FieldsOf(&C::csv)});
+  return config::Joined({std::move(fields), config::FieldsOf(&C::parting),
+                         config::FieldsOf(&C::csv), config::FieldsOf(&C::token_files)});
 }
 
 void CheckReadLocation(const std::string& value, const std::string& path,
@@ -301,6 +301,7 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
                       : std::string("unset"))});
   }
   csv.Check(path, problems);
+  token_files.Check(path, problems);
   parting.Check(path, problems);
   if (field && field->empty()) {
     problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "field"),

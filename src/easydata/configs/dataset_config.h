@@ -44,6 +44,7 @@ struct DatasetConfig {
   transform::TokenizeOptions tokenizing;
   std::optional<source::RecordDecoding> decode;
   source::CsvOptions csv;
+  source::TokenFileOptions token_files;
   std::optional<std::string> field;
   source::TextUnit sample_by = source::TextUnit::kLine;
   std::optional<std::vector<std::string>> additional_fields;

@@ -108,7 +108,7 @@ def test_who_heeds_options_is_there(folder: Path, gpt2: str, tiny: str) -> None:
     found.add("grain_rows")  # of grain_data_processing
     # Options of the formats of text, and what claims.cc calls sources of files of a format.
     found |= {"source.text_field", "source.column"}
-    found |= {f"source.{kind}" for kind in ("csv", "text", "json", "arrow")}
+    found |= {f"source.{kind}" for kind in ("csv", "text", "json", "arrow", "tokens")}
     named_nodes = {node for _, option in EVERY for node in option["acting"]["nodes"]}
     assert named_nodes - RUNNERS - PARTS <= found
     assert {part.partition(".")[0] for part in PARTS} <= found

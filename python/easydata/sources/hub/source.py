@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import glob
+import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -166,8 +168,10 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
     @property
     def _rows(self) -> ShardedDataSource[Row]:
         """The rows, as the features of the card have them."""
+        return self._with_types(self._one_shard)
+
+    def _with_types(self, rows: ShardedDataSource[Row]) -> ShardedDataSource[Row]:
         types, columns = self.splits.column_types, self.splits.columns or ()
-        rows = self._one_shard
         return rows.transform(CastFields(types, columns)) if types or columns else rows
 
     def _make_plan(self) -> _native.Plan:
@@ -199,6 +203,15 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         if self._streaming:
             raise TypeError("Streaming HuggingFace datasets don't support len()")
         return self._one_shard.num_rows()
+
+    def _why_unselected(self) -> str:
+        return self.files._why_unselected()
+
+    def _total(self) -> int:
+        return self._one_shard.num_rows()
+
+    def _select(self, numbers: list[int]) -> ShardedDataSource[Row]:
+        return self._with_types(self.files._select(self._one_shard.numbers_in_files(numbers)))
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self._dataset,), {"split": self._split, "subset": self._subset}
@@ -284,6 +297,18 @@ class _OneShard(PlannedSource[Row]):
         if ranges is None:
             return len(self._files)
         return sum(end - begin for begin, end in ranges)
+
+    def numbers_in_files(self, numbers: list[int]) -> list[int]:
+        """The numbers that rows have among those of all files."""
+        ranges = self._ranges()
+        if ranges is None:
+            return numbers
+        ends = list(itertools.accumulate(end - begin for begin, end in ranges))
+        out = []
+        for number in numbers:
+            index = bisect.bisect_right(ends, number)
+            out.append(ranges[index][1] - (ends[index] - number))
+        return out
 
     def _make_plan(self) -> _native.Plan:
         ranges = self._ranges()
