@@ -141,8 +141,8 @@ class _OpenBatch:
 class _SameErrorAgain(Iterator[dict[str, Any]]):
     """What a generator gives; what it raised is raised by each further call too.
 
-    By itself a generator that raised is at its end, which a caller that goes on would take for the
-    end of the data.
+    By itself a generator that raised is at its end, which a caller that continues would take for
+    the end of the data.
     """
 
     def __init__(self, start: Callable[[], Iterator[dict[str, Any]]]) -> None:
@@ -166,7 +166,7 @@ class _SameErrorAgain(Iterator[dict[str, Any]]):
 
 
 class LoaderDataset(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unused-ignore]
-    """See dataset(). `iter()` goes on from the current position, as the loader's does.
+    """See dataset(). `iter()` continues from the current position, as the loader's does.
 
     An iterator that raised raises the same error with each further `next()`.
     """
@@ -225,7 +225,7 @@ class LoaderDataset(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
     def state_dict(self) -> dict[str, Any]:
         """The position after what was yielded last; JSON-able and small.
 
-        Between two batches it is the loader's own state, which any number of ranks can go on from
+        Between two batches it is the loader's own state, from which any number of ranks can resume
         (with several lanes: what merge_states() makes of those of all ranks). Within a batch it is
         the loader's state before that batch and the rows taken since, for the same number of ranks.
         """

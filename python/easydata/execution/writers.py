@@ -355,7 +355,7 @@ class WriteJob:
         except (OSError, ValueError, _native.Cancelled):  # the interruption is what is reported
             kept = finished
         if kept:
-            interrupt.add_note(f"run again to go on: {kept_text(kept)}")
+            interrupt.add_note(f"run again to resume: {kept_text(kept)}")
 
     def log(self, text: str) -> None:
         """Logs what there is to tell of an earlier run."""
@@ -453,7 +453,7 @@ def save_iterator(
 ) -> WriteStats:
     """Writes what an iterator of dicts yields; see DatasetWriter for the arguments and errors.
 
-    An iterator cannot be read twice, so an interrupted job leaves nothing behind to go on from.
+    An iterator cannot be read twice, so an interrupted job leaves nothing to resume from.
     """
     rows = iter(iterator)
 

@@ -27,7 +27,7 @@ def source(rows: ShardedDataSource[Any]) -> Any:
     Rows that one of the trainer's own transforms made go into it as they are; it prepares others
     itself. EasyDeL reads all shards in order on each process, the same in each epoch, and shuffles
     none (`shuffle_train_dataset` says nothing of sources): give it `rows.shuffle("rows")`. Where
-    the number of rows is not known, as behind such a transform, set `max_training_steps` or
+    the number of rows is not known, as after such a transform, set `max_training_steps` or
     `per_epoch_training_steps`.
 
     Args:
