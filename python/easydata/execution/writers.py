@@ -118,7 +118,7 @@ class DatasetWriter(
         "columns": 'Columns to write, in this order, or {name: type} with types such as "int32", '
         '"string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python '
         "dicts) are those of the first 1,000 rows.",
-        "storage_options": "Who writes to an object store, and how patiently; None: the "
+        "storage_options": "Credentials for an object store, and how often to retry; None: the "
         "credentials that the platform has. See docs/guide/stores.md.",
         "progress": 'Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, '
         "up to ten times a second.",

@@ -340,7 +340,7 @@ config::FieldList SaveStageConfig::Fields() {
                "first "
                "1,000."},
            config::Field{"storage_options", &C::storage_options,
-                         "Who writes to an object store, and how patiently "
+                         "Credentials for an object store, and how often to retry "
                          "(docs/guide/stores.md); unset: the credentials that the platform has."}
                .Secret(),
        },
