@@ -51,7 +51,7 @@ def test_dataset_type() -> None:
 def test_informs_tell_their_type() -> None:
     assert TextDatasetInform(data_files=["x.parquet", "y.json"]).type is DatasetType.PARQUET
     assert TextDatasetInform(type="JSON", data_files="x").get_str_type() == "json"
-    with pytest.raises(ValueError, match="suffix of data_files does not tell its format"):
+    with pytest.raises(ValueError, match="suffix of data_files does not say its format"):
         BaseDatasetInform(data_files="README")
     with pytest.warns(DeprecationWarning, match="dataset_split_name"):
         TextDatasetInform(data_files="x.json", dataset_split_name="train")
