@@ -56,7 +56,8 @@ def main() -> None:
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
-        run_one(*arguments.one, arguments.tokenizer)
+        name, data = arguments.one
+        run_one(name, data, arguments.tokenizer)
         return
     draw = random.Random(0)
     words = ["".join(draw.choices("abcdefghijklmnop", k=draw.randint(2, 9))) for _ in range(20_000)]

@@ -35,7 +35,7 @@ def _classes() -> dict[str, type]:
 
 def _texts(cls: type) -> dict[str, str]:
     """What the docstring of the class's `__init__` says of each option."""
-    made: Any = cls.__init__
+    made: Any = getattr(cls, "__init__")  # noqa: B009  (mypy: the class's own, not an instance's)
     texts: dict[str, str] = {}
     for line in inspect.cleandoc(made.__doc__).partition("Args:")[2].splitlines():
         name, found, text = line.strip().partition(": ")
