@@ -177,7 +177,7 @@ def test_figures_of_pages_are_those_that_were_measured() -> None:
     tables = [
         (page, table.partition("\n\n")[0])
         for page in PAGES
-        for table in page.path.read_text(encoding="utf-8").split(_FIGURES)[1:]
+        for table in page.path.read_text(encoding="utf-8").split(f"{_FIGURES}\n")[1:]
     ]
     assert len(tables) == 2
     for page, table in tables:
