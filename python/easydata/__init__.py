@@ -3,7 +3,7 @@
 """EasyData: the data engine for training language models.
 
 Reads text, chats and tables, transforms, tokenizes, mixes and packs them, saves them or feeds them
-to training, and can stop anywhere and go on with exactly the batches that would have come.
+to training, and can stop anywhere and resume with exactly the batches that would have come.
 Importing it is cheap: what a name needs is imported when the name is first used.
 """
 

@@ -57,7 +57,7 @@ def num_threads() -> int:
 
 def names_hub_dataset(type: str | None, data_files: Sequence[str]) -> bool:
     """
-    Whether a config names a data set of the Hugging Face Hub, and not files.
+    Whether a config names a dataset of the Hugging Face Hub, and not files.
     """
 
 def config_descriptors() -> str:
@@ -855,7 +855,7 @@ def permuted(size: int, seed: int, epoch: int, begin: int, end: int) -> list[int
     """
 
 def share_of_rows(num_rows: int, part: int, parts: int) -> tuple[int, int]:
-    """The rows [begin, end) of a host's share of a data set: RowShare::Of()."""
+    """The rows [begin, end) of a host's share of a dataset: RowShare::Of()."""
 
 def grain_permuted(size: int, seed: int, epoch: int, begin: int, end: int) -> list[int]:
     """The same of Grain's MapDataset.range(size).shuffle(seed)."""

@@ -320,7 +320,7 @@ def push(
     ] = None,
     as_json: _JSON = False,
 ) -> None:
-    """Push a finished output to a dataset repository of the Hub; run again, it goes on."""
+    """Push a finished output to a dataset repository of the Hub; run again, it resumes."""
     push_output(folder, repo_id, private, token, config_name, Report(as_json=as_json))
 
 

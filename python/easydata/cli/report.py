@@ -21,7 +21,7 @@ def human(count: float) -> str:
 
 
 class InterruptedJobError(Exception):
-    """A job was interrupted; `notes` say how to go on."""
+    """A job was interrupted; `notes` say how to resume."""
 
     def __init__(self, notes: Sequence[str]) -> None:
         self.notes = list(notes)

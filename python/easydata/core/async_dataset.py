@@ -1,4 +1,4 @@
-"""Data sets that are read by `await`, and from plain code as well."""
+"""Datasets that are read by `await`, and from plain code as well."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
@@ -53,7 +53,7 @@ NO_LENGTH = (
 
 
 class AsyncDataset(ABC, Generic[T]):
-    """Base of data sets that are read by `await`; plain code may call get() and iterate."""
+    """Base of datasets that are read by `await`; plain code may call get() and iterate."""
 
     @abstractmethod
     async def aget(self, index: int) -> T:

@@ -32,7 +32,7 @@ _log = logging.getLogger("easydata")
 
 _NO_PICKLE = (
     "{what} cannot be pickled or copied: it has threads of its own and a place in a stream; make a "
-    "loader there from the same source and options, and hand over state_dict() to go on"
+    "loader there from the same source and options, and hand over state_dict() to resume"
 )
 _NO_DEVICE = (
     "prefetch_to_device: which devices batches go to is not said; give mesh= or sharding_map= to "
@@ -256,10 +256,10 @@ class AsyncDataLoader(
         return state
 
     def load_state_dict(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None:
-        """Goes on from a state_dict().
+        """Resumes from a state_dict().
 
         With `allow=("mix",)` the mix of this loader may have other weights, sources, schedules and
-        options than that of the state. The stream goes on as it was up to the first block that
+        options than that of the state. The stream continues as it was up to the first block that
         starts after what the state's open windows (of packers and shuffles) had read, and from
         there on with the new mix: an added source from its beginning, the others where they were.
         A source that is to go must stay in with weight 0 until then.
@@ -286,7 +286,7 @@ class AsyncDataLoader(
     def reset(self) -> None:
         """Goes back to the first batch of the first epoch, as if nothing had been read.
 
-        `for batch in loader` goes on where the last one stopped; after this it starts over.
+        `for batch in loader` continues where the last one stopped; after this it starts over.
         stats() and digest() begin anew, too. Batches that were handed out stay valid.
         """
         before = self._native

@@ -24,8 +24,8 @@ class PipelineContext:
     Attributes:
         config: The pipeline's config.
         seed: Seed of everything that is shuffled or mixed; None: 0.
-        step: Training step, as told by update_step().
-        epoch: Pass over the data, as told by update_epoch().
+        step: Training step, as set by update_step().
+        epoch: Pass over the data, as set by update_epoch().
         metrics: What stages have recorded, by stage.
         written: What save() has written, by dataset.
         progress: Makes what shows the progress of a job, from its name and number of rows; None: as

@@ -24,7 +24,7 @@ def _is_count(value: Any) -> bool:
 class LoadersInTurn:
     """Takes a batch of each loader in turn, until all have ended.
 
-    A loader that has ended is left out of the turns. Iterating goes on from where the last
+    A loader that has ended is left out of the turns. Iterating continues from where the last
     iteration stopped; after the end it starts anew, as the loaders do.
 
     Args:

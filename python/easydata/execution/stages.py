@@ -221,7 +221,7 @@ def _shared_dataset(name: str, context: PipelineContext) -> DatasetConfig:
         for option in ways:
             if getattr(first, option) != getattr(other, option):
                 raise RuntimeError(
-                    f"tokenize() cannot tell how to tokenize {name!r}, which is made of "
+                    f"tokenize() does not know how to tokenize {name!r}, which is made of "
                     "several datasets: "
                     f"{option} differs between {first.name!r} and {other.name!r}; tokenize before"
                 )

@@ -118,7 +118,7 @@ class DatasetWriter(
         "columns": 'Columns to write, in this order, or {name: type} with types such as "int32", '
         '"string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python '
         "dicts) are those of the first 1,000 rows.",
-        "storage_options": "Who writes to an object store, and how patiently; None: the "
+        "storage_options": "Credentials for an object store, and how often to retry; None: the "
         "credentials that the platform has. See docs/guide/stores.md.",
         "progress": 'Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, '
         'and where it is known how much there is, {"input_bytes", "total_input_bytes"} of files '
@@ -357,7 +357,7 @@ class WriteJob:
         except (OSError, ValueError, _native.Cancelled):  # the interruption is what is reported
             kept = finished
         if kept:
-            interrupt.add_note(f"run again to go on: {kept_text(kept)}")
+            interrupt.add_note(f"run again to resume: {kept_text(kept)}")
 
     def log(self, text: str) -> None:
         """Logs what there is to tell of an earlier run."""
@@ -455,7 +455,7 @@ def save_iterator(
 ) -> WriteStats:
     """Writes what an iterator of dicts yields; see DatasetWriter for the arguments and errors.
 
-    An iterator cannot be read twice, so an interrupted job leaves nothing behind to go on from.
+    An iterator cannot be read twice, so an interrupted job leaves nothing to resume from.
     """
     rows = iter(iterator)
 

@@ -1,4 +1,4 @@
-"""The source that a data set's config describes."""
+"""The source that a dataset's config describes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from easydata.transforms.trainer_examples import gives_examples, named_transform
 
 
 def _dataset(config: DatasetConfig | str | os.PathLike[str] | Mapping[str, Any]) -> DatasetConfig:
-    """The config of a data set, of which somebody may have given the files alone, or a dict."""
+    """The config of a dataset, of which somebody may have given the files alone, or a dict."""
     if isinstance(config, DatasetConfig):
         return config
     if isinstance(config, str | os.PathLike):
@@ -59,7 +59,7 @@ def create_source(
     seed: int | None = None,
     listing: _native.FileListing | None = None,
 ) -> ShardedDataSource[Any]:
-    """The source that a data set's config describes: its rows up to where they are tokenized.
+    """The source that a dataset's config describes: its rows up to where they are tokenized.
 
     The format is `config.type`, or what the files' names tell; files of several formats are an
     error that names them. `config.shuffle` shuffles the rows by `seed` (None: 0), in windows of
@@ -93,11 +93,11 @@ def create_source(
 
 @dataclasses.dataclass(frozen=True)
 class KnownFiles:
-    """What was found out of the files of a data set before.
+    """What was found out of the files of a dataset before.
 
     Attributes:
         listing: The files that `data_files` stand for.
-        splits: Of a data set on the Hub, which files are which.
+        splits: Of a dataset on the Hub, which files are which.
     """
 
     listing: _native.FileListing
@@ -110,7 +110,7 @@ def dataset_rows(
     known: KnownFiles | None = None,
     commits: dict[str, str] | None = None,
 ) -> ShardedDataSource[Any]:
-    """The rows of a data set as they are read; its config is sound.
+    """The rows of a dataset as they are read; its config is sound.
 
     `commits`: see data_files.pinned().
     """
@@ -140,7 +140,7 @@ def dataset_rows(
 
 
 def formatted(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedDataSource[Any]:
-    """The rows of a data set after its `format_callback` and `format_fields`.
+    """The rows of a dataset after its `format_callback` and `format_fields`.
 
     What the source has done to them by itself, as one that was made of this config, is not done
     again.
@@ -156,7 +156,7 @@ def formatted(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedD
 
 
 def kept_tokens(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedDataSource[Any]:
-    """The rows of tokens of a data set, kept where its `cache_path` says."""
+    """The rows of tokens of a dataset, kept where its `cache_path` says."""
     if config.cache_path is None or not config.cache_enabled:
         return source
     return source._kept(Keeping.at(config.cache_path, storage_options=config.storage_options))
@@ -217,7 +217,7 @@ def window_bytes_of(config: DatasetConfig) -> int | None:
 
 
 def known_files(config: DatasetConfig, commits: dict[str, str]) -> KnownFiles:
-    """Lists the files of a data set that is named."""
+    """Lists the files of a dataset that is named."""
     if names_hub_dataset(config):
         source = HuggingFaceShardedSource._of_config(config, commits)
         return KnownFiles(source.listing, source.splits)
@@ -242,7 +242,7 @@ def _unlimited(
             return data
         return wrap_hf_dataset(data, config.name)
     if names_hub_dataset(config):
-        refuse_decode(config, "a data set of the Hub is none of these")
+        refuse_decode(config, "a dataset of the Hub is none of these")
         return HuggingFaceShardedSource._of_config(
             config, commits, *(() if known is None else (known.splits, known.listing))
         )
@@ -253,7 +253,7 @@ def _unlimited(
 
 
 def files_of(config: DatasetConfig, known: KnownFiles) -> FileSource | None:
-    """What reads the listed files of a data set; None for one that is made already."""
+    """What reads the listed files of a dataset; None for one that is made already."""
     source = _unlimited(config, known)
     if isinstance(source, HuggingFaceShardedSource):
         return source.files
@@ -298,7 +298,7 @@ def _format_of(files: list[str], data: Any) -> str:
     if "" in formats:
         unknown = next(path for path in files if not _native.format_of_name(path))
         raise ValueError(
-            f"the format of {unknown} cannot be told from its name; give type= "
+            f"the format of {unknown} is not clear from its name; give type= "
             f"({either(format_names())})"
         )
     kinds = {_kind_of(name) for name in formats}
@@ -306,7 +306,7 @@ def _format_of(files: list[str], data: Any) -> str:
         found = ", ".join(f"{count} {name}" for name, count in sorted(formats.items()))
         raise ValueError(
             f"{data} holds files of several formats ({found}); choose one by a pattern such as "
-            f"'*.{min(formats)}', or give each its own data set"
+            f"'*.{min(formats)}', or give each its own dataset"
         )
     return "json" if kinds == {"json"} and set(formats) != {"jsonl"} else min(formats)
 

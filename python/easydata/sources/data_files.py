@@ -28,13 +28,13 @@ def expand_data_files(
     Patterns and folders leave out names that start with `_` or `.`, and `metadata.json`. Beside
     shards of another format they also leave out what models' folders and `datasets.save_to_disk`
     keep there (`config.json`, `dataset_info.json`, `state.json`, `dataset_dict.json`,
-    `tokenizer*.json`, `special_tokens_map.json`, `README.md`, and `cache-*.arrow` of a saved data
-    set), nor are the weights and arrays (`.bin`, `.npy`) beside files of other formats; a notice
-    names what was left out, once. A file that is named itself is always data.
+    `tokenizer*.json`, `special_tokens_map.json`, `README.md`, and `cache-*.arrow` of a saved
+    dataset), nor are the weights and arrays (`.bin`, `.npy`) beside files of other formats; a
+    notice names what was left out, once. A file that is named itself is always data.
 
     Files on object stores (`s3://`, `gs://`) are named in the same ways; on web servers
-    (`https://`) they are spelled out or numbered in braces. `storage_options` say who asks for
-    them; see docs/guide/stores.md.
+    (`https://`) they are spelled out or numbered in braces. `storage_options` hold
+    credentials; see docs/guide/stores.md.
 
     Raises:
         FileNotFoundError: Something matches no file; the message says where it was looked for and

@@ -34,8 +34,8 @@ class FileSource(PlannedSource[Row]):
             "raise" ends with an error, "skip" leaves out what is left of them, counted and logged,
             "quarantine" also lists them in a file beside `quarantine_path` (bad.jsonl:
             bad.shards.jsonl).
-        identity: What tells a file from another one under its name. Files are listed once, when the
-            source is made. One that is another by then, when its turn comes, is an
+        identity: How a file that was replaced under the same name is noticed. Files are listed
+            once, when the source is made. One that is another by then, when its turn comes, is an
             OSError that names it, and a saved state of other files is a ValueError. "mtime": the
             size and the time of the last change; a copy has another time, unless it was copied
             with it (`cp -p`, `rsync -t`). "content": the size and a hash of all bytes, for which
@@ -94,7 +94,7 @@ class FileSource(PlannedSource[Row]):
     def _of_config(
         cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
     ) -> FileSource:
-        """The source of a data set's files, of the format `kind`; `options` are those of all."""
+        """The source of a dataset's files, of the format `kind`; `options` are those of all."""
         return cls(files, **options)
 
     def _format_options(self) -> dict[str, object]:

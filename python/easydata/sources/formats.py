@@ -1,4 +1,4 @@
-"""The source of files of a format, as a data set's config describes it."""
+"""The source of files of a format, as a dataset's config describes it."""
 
 from __future__ import annotations
 

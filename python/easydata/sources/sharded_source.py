@@ -224,7 +224,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
     def skip(self, n: int) -> ShardedDataSource[T_co]:
         """Leave out the first `n` rows: a source of the others.
 
-        Where the source knows its rows it is entered behind them; else they are read.
+        Where the source knows its rows it is entered after them; else they are read.
         """
         return self._between(count_of("skip", n), None)
 
@@ -400,7 +400,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
         Each iteration begins anew. `column_names` and `features` are known without reading a row
         where the rows have a schema of numbers, text and lists of these. A state_dict() is of the
         very next row; going on from it makes the rows before once more, and leaves them out
-        (easydata.torch.dataset(loader) goes on without). `labels` in arrays, as packed rows have
+        (easydata.torch.dataset(loader) does without). `labels` in arrays, as packed rows have
         them, are int64, which torch's losses want.
 
         A source that is shuffled comes in the order of epoch 0 each time.

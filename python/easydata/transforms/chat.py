@@ -96,7 +96,7 @@ class ChatTemplateTransform(Transform):
                 leaves out is not looked at.
             reasoning: what becomes of reasoning that the template leaves out, but for that of
                 earlier turns: an error, or nothing, where it is meant.
-            template_date: what a template that asks for the date (`strftime_now`) is told, such as
+            template_date: the date that a template prints (`strftime_now`), such as
                 "2026-11-27"; None: the day of the first build, which saved states keep.
             template_kwargs: what else the template reads, such as `add_generation_prompt=True`.
         """

@@ -80,8 +80,8 @@ config::FieldList DatasetConfig::Fields() {
                     "configs, or a folder; unset: the default."},
       config::Field{"tokenizer", &C::tokenizer,
                     "Tokenizer of this dataset: a folder, a name, a TokenizerConfig or a tokenizer "
-                    "object. It goes before the "
-                    "tokenize stage's and the pipeline's."}
+                    "object. It takes "
+                    "precedence over the tokenize stage's and the pipeline's."}
           .ActsAt(tokens)
           .OptionsOf(TokenizerConfig::kName),
       config::Field{"tokenizer_kwargs", &C::tokenizer_kwargs,
@@ -113,7 +113,8 @@ config::FieldList DatasetConfig::Fields() {
           .ActsAt({"source.text_field", "source.column", "tokenize"})
           .Instead("a transform reads columns by its own names: give the column one of these by "
                    "format_fields={\"old\": \"new\"}"),
-      config::Field{"additional_fields", &C::additional_fields, "Columns kept beside the tokens."}
+      config::Field{"additional_fields", &C::additional_fields,
+                    "Columns kept along with the tokens."}
           .ActsAt({"tokenize"})
           .Instead(
               "a transform keeps columns by transform={\"name\": ..., \"keep_columns\": [...]}"),
@@ -182,12 +183,13 @@ config::FieldList DatasetConfig::Fields() {
       errors[2],
       config::Field{
           "identity", &C::identity,
-          "What tells a data file from another one under its name, while it is read and where a "
-          "saved state goes on: its size and time of change; its size and content, for which "
-          "all of it is read once more; its size alone, for copies that have other times."}
+          "How a data file that was replaced under the same name is noticed, while it is read and "
+          "where a saved state is resumed: by its size and time of change; by its size and "
+          "content, "
+          "for which all of it is read once more; by its size alone, for copies with other times."}
           .ActsAt({"source.files"}),
       config::Field{"storage_options", &C::storage_options,
-                    "Who asks for files on object stores and web servers, and how patiently "
+                    "Credentials for object stores and web servers, and how often to retry "
                     "(docs/guide/stores.md); unset: the source stage's dask_storage_options, and "
                     "the credentials that the platform has."}
           .ActsAt({"source.remote"})
@@ -205,15 +207,15 @@ config::FieldList DatasetConfig::Fields() {
           "a file."}
           .ActsAt({"map.chat_template", "examples"}),
       config::Field{"template_date", &C::template_date,
-                    "What a chat template that asks for the date is told, in place of the "
+                    "The date that a chat template prints, in place of the "
                     "TokenizerConfig's template_date."}
           .ActsAt({"map.chat_template", "examples"}),
       config::Field{"chat_template_kwargs", &C::chat_template_kwargs,
-                    "What this dataset's chat template may read besides, before the "
-                    "TokenizerConfig's chat_template_kwargs."}
+                    "Further variables for this dataset's chat template; they take precedence over "
+                    "the TokenizerConfig's chat_template_kwargs."}
           .ActsAt({"map.chat_template", "examples"}),
       config::Field{"view", &C::view,
-                    "What of the tokenizer's folder runs, in place of what the TokenizerConfig "
+                    "Which tokenizer of the folder runs, in place of what the TokenizerConfig "
                     "says."}
           .ActsAt(tokens),
   };

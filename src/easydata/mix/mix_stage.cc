@@ -372,7 +372,8 @@ class MixStage : public Stage {
   Status Gone(int picked) const {
     return Status::Invalid(
         "sources[\"", now().names[picked],
-        "\"] was removed from the mix, but the saved state goes on with the mix that has it up to "
+        "\"] was removed from the mix, but the saved state continues with the mix that has it up "
+        "to "
         "block ",
         phases_.front().until,
         "; leave it in with weight 0 until then, so that it stays readable; the mix is at block ",

@@ -94,7 +94,7 @@ class WindowShuffleStage : public Stage {
   Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
                                  const BlockKeeping& keeping) override {
     if (!AllKeepRows(ops)) {
-      return std::string("rows are shuffled before some of them are left out: shuffle behind that");
+      return std::string("rows are shuffled before some of them are left out: shuffle after that");
     }
     if (options_.bucket_rows > 0) return std::string("its rows are put into buckets before");
     BlockKeeping measured = keeping;

@@ -139,7 +139,7 @@ class GreedyStage : public PackStage {
         }
         if (done_ >= document_.length) {
           return Status::Invalid(
-              "the saved position is behind the end of its document: the data changed since");
+              "the saved position is past the end of its document: the data changed since");
         }
       }
       if (writer_.room() == options_.seq_length) {

@@ -105,7 +105,8 @@ class GrainOrderStage : public FailingStage {
   Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
                                  const BlockKeeping& keeping) override {
     if (!AllKeepRows(ops_) || !AllKeepRows(ops)) {
-      return std::string("its rows are shuffled one by one, and some of them are left out behind");
+      return std::string(
+          "its rows are shuffled one by one, and some of them are left out after that");
     }
     if (keeping.limit != nullptr)
       return std::string("its rows are shuffled before they are limited");
@@ -516,7 +517,7 @@ Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrde
   const RowShare& share = options.share;
   if (share.num_rows.value_or(0) < 0 || share.real_rows.value_or(0) < 0 || share.part < 0 ||
       share.part >= share.parts) {
-    return Status::Invalid("there is no part ", share.part, " of ", share.parts, " of a data set");
+    return Status::Invalid("there is no part ", share.part, " of ", share.parts, " of a dataset");
   }
   if (options.seed > std::numeric_limits<uint32_t>::max()) {
     return Status::Invalid("a seed of Grain's is below 2^32; it is ", *options.seed);

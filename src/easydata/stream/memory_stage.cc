@@ -39,7 +39,7 @@ class MemoryStage : public Stage {
   Status Restore(const nlohmann::json& cursor) override {
     next_ = cursor.at("batch").get<size_t>();
     if (next_ > batches_.size()) {
-      return Status::Invalid("the saved position is behind the end: batch ", next_, " of ",
+      return Status::Invalid("the saved position is past the end: batch ", next_, " of ",
                              batches_.size());
     }
     skip_ = cursor.value("skip", int64_t{0});

@@ -157,7 +157,7 @@ def test_a_typo_in_the_field_of_tokens() -> None:
     def packed(source: Any) -> list[Any]:
         return list(PackedShardedSource(source, 8, 0, shuffle=False))
 
-    # EasyDeL passes over such rows in silence, and so over a whole data set with a typo.
+    # EasyDeL passes over such rows in silence, and so over a whole dataset with a typo.
     said = ("a.jsonl row 1", 'no tokens in field "input_ids"', "tokenize first", "input_field")
     refused(lambda: packed(JsonShardedSource("a.jsonl")), ValueError, *said)
     said = ("a.parquet", 'no column "input_ids"', "it has: ids")
@@ -415,5 +415,5 @@ def test_weights_that_name_no_dataset() -> None:
     refused(lambda: MixedShardedSource(sources, wrong), ValueError, *said)
     informs = [TextDatasetInform(data_files=f"{name}.jsonl", name=name) for name in sources]
     mixture = DatasetMixture(informs=informs, mixture_weights=wrong)
-    said = ("name no data set with 'wbe'", 'did you mean "web"?')
+    said = ("name no dataset with 'wbe'", 'did you mean "web"?')
     refused(mixture.build, ValueError, *said)

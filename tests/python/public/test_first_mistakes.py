@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from easydata.sources import wrap_hf_dataset
+from easydata.tokenizers.hub_errors import HubError
 from small_data import jsonl
 
 import easydata
@@ -262,6 +263,8 @@ def test_names_on_the_hub_come_with_the_command_that_gets_them(
         Tokenizer("some/name")
     with pytest.raises(FileNotFoundError, match="hf download --repo-type dataset some/data"):
         JsonShardedSource("some/data")
+    unreachable = HubError("some/name", "some/name", "main", None).unreachable("no answer", None)
+    assert "hf download some/name tokenizer.json tokenizer_config.json" in str(unreachable)
 
 
 def test_a_finished_file_is_verified_as_before(folder: Path) -> None:

@@ -801,7 +801,7 @@ def test_an_interrupted_command_says_how_to_go_on(tmp_path: Path, many: bool) ->
     done = run_python("-c", code, watched, *command, status=130)
     kept = len(shards(watched))
     assert kept >= 3
-    assert f"run again to go on: {kept + many} shards are kept" in done.stderr
+    assert f"run again to resume: {kept + many} shards are kept" in done.stderr
     assert "Traceback" not in done.stderr
     done = run_python("-m", "easydata.cli", *command)
     assert f"{kept} finished shards of an earlier run are kept" in done.stderr

@@ -173,7 +173,7 @@ def test_what_there_is_not_is_said(hub_here: HubServer) -> None:
         list(HuggingFaceShardedSource("org/dat"))
     with pytest.raises(FileNotFoundError, match="has no revision v9"):
         list(HuggingFaceShardedSource("org/data@v9"))
-    with pytest.raises(ValueError, match="names files in a data set"):
+    with pytest.raises(ValueError, match="names files in a dataset"):
         HuggingFaceShardedSource("hf://datasets/org/data/en/a.jsonl")
     for wrong in ("train[", "train[1:2:3]", "", "train[:101%]", "train[:5](closest)"):
         with pytest.raises(ValueError, match=r"^split: "):

@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face Hub, by their names."""
+"""Datasets of the Hugging Face Hub, by their names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 def names_hub_dataset(config: DatasetConfig) -> bool:
-    """Whether a config names a data set of the Hub, and not files."""
+    """Whether a config names a dataset of the Hub, and not files."""
     data: Any = config.data_files
     names = [data] if isinstance(data, str | os.PathLike) else data
     if not isinstance(names, list | tuple):
@@ -37,7 +37,7 @@ def names_hub_dataset(config: DatasetConfig) -> bool:
 
 
 class HuggingFaceShardedSource(PlannedSource[Row]):
-    """A data set of the Hugging Face Hub as one shard, named "{dataset_name}:{split}".
+    """A dataset of the Hugging Face Hub as one shard, named "{dataset_name}:{split}".
 
     Its rows, and their order, are those of `datasets.load_dataset(dataset_name, subset,
     split=split)`. Its files are its blocks: what several processes share, and what a shuffle
@@ -48,7 +48,7 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         dataset_name: "org/name", or "org/name@revision" for a branch, a tag or a commit.
         split: A split, several ("train+test"), or slices of them: "train[100:200]", and where rows
             are counted "train[:1%]".
-        subset: One of the configs that the data set's card names, or a folder; None: the default.
+        subset: One of the configs that the dataset's card names, or a folder; None: the default.
         streaming: Whether files are read as they are needed. If not they are downloaded first, into
             the cache that huggingface_hub has, and `len()` is known.
         cache_dir: The folder of that cache; None: HF_HUB_CACHE. Files that it has are read from
@@ -69,7 +69,7 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         self._parts = parse_split(split)
         self._subset = subset
         self._streaming = streaming
-        # How it is read beside that; a data set's config has more to say.
+        # How it is read beside that; a dataset's config has more to say.
         options = None if cache_dir is None else {"cache_dir": cache_dir}
         self._config = DatasetConfig(data_files=self._address, storage_options=options)
         self._splits: HubSplits | None = None
@@ -85,7 +85,7 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         splits: HubSplits | None = None,
         listing: _native.FileListing | None = None,
     ) -> HuggingFaceShardedSource:
-        """The source of a data set's config; what is known of it needs not be asked for."""
+        """The source of a dataset's config; what is known of it needs not be asked for."""
         source = cls(str(config.data_files), config.split or "train", config.dataset_split_name)
         source._config = config
         source._commits = commits
@@ -95,7 +95,7 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
 
     @property
     def splits(self) -> HubSplits:
-        """What the data set has, at the commit that is read."""
+        """What the dataset has, at the commit that is read."""
         if self._splits is None:
             self._splits = find_splits(
                 self._address, self._subset, self._config.storage_options, self._commits
