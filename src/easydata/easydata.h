@@ -25,4 +25,5 @@
 #include "easydata/stream/plan.h"          // IWYU pragma: export
 #include "easydata/stream/stage.h"         // IWYU pragma: export
 #include "easydata/transform/column_op.h"  // IWYU pragma: export
+#include "easydata/verify/verify_output.h"  // IWYU pragma: export
 #include "tokenizers/tokenizer.h"          // IWYU pragma: export

@@ -14,7 +14,7 @@ from easydata.core.takes_options import changed_options
 from easydata.execution.collate import Batch, PadSpec, pad_specs
 from easydata.execution.sharding import DevicePrefetch, preshard_batch
 from easydata.execution.writers import as_source
-from easydata.sources.schedule_ramps import tell_blurred
+from easydata.sources.schedule_ramps import steps_to_new_mix, tell_blurred
 from easydata.tokenizers.template_date import checked_date
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ class AsyncDataLoader(
         if not self._looked_at_columns:
             self._looked_at_columns = True
             self._check_sharded_columns(batch)
+            self._tell_padding_of_none(batch)
         if self._device_prefetch is None:
             return preshard_batch(batch, self._sharding_map)
         return self._device_prefetch.put(batch)
@@ -168,6 +169,15 @@ class AsyncDataLoader(
             if sharding is not None and name not in batch:
                 hint = _native.suggestion(name, list(batch))
                 raise ValueError(f"sharding_map: the batches have no column {name!r}{hint}")
+
+    def _tell_padding_of_none(self, batch: Batch) -> None:
+        """Says which columns are to be padded that the first batch, of rows of JSON, lacks."""
+        if self._columns_may_miss:
+            return
+        for name in self._padding or {}:
+            if name not in batch:
+                hint = _native.suggestion(name, list(batch))
+                _log.warning("padding: the first batch has no column %r%s", name, hint)
 
     def _end(self) -> None:
         """Notes that the iteration came to its end, and says so once where nothing came at all."""
@@ -260,9 +270,29 @@ class AsyncDataLoader(
                 before = self._native
                 self._read(self._source._with_template_date(date))
                 before.close()
-        self._native.load_state(state, allow)
+        is_edit = (
+            bool(allow)
+            and isinstance(state, Mapping)
+            and state.get("mix") != self._native.state().get("mix")
+        )
+        try:
+            self._native.load_state(state, allow)
+        except ValueError as error:
+            if 'allow=("mix",));' not in str(error):
+                raise
+            raise type(error)(f"{error}; {self._until_shown()}") from None
+        if is_edit:
+            _log.warning("the edited mix is taken over: %s", self._until_shown())
         self._exhausted = False
         self._said_empty = True  # what came before is not known here
+
+    def _until_shown(self) -> str:
+        """How many steps it takes until an edit of the mix shows, for people."""
+        steps = steps_to_new_mix(self._source, self._options)
+        return (
+            f"it shows in full within about {steps:,} steps (the rest of its block, and what "
+            "windows of shuffles and packers hold)"
+        )
 
     def reset(self) -> None:
         """Goes back to the first batch of the first epoch, as if nothing had been read.
