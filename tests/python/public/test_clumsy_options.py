@@ -88,6 +88,10 @@ TRIES: list[Try] = [
     # Outputs.
     ('save_dataset(src, "o", columns="text")', ("columns", "a list of names", "['text']")),
     ('save_dataset(src, "o", columns=[])', ("columns", "one column at least", "None")),
+    (
+        'pipe(save={"output_dir": "o", "columns": []}).source().save().build()',
+        ("save.columns", "one column at least", "unset"),
+    ),
     ('save_dataset(src, "o", max_shard_size="big")', ("max_shard_size", '"500MB"', "'big'")),
     ('save_dataset(src, "o", compression="zip")', ("compression", '"zip"', '"gzip"')),
     ('save_dataset(src, "a.jsonl")', ("a.jsonl is a file", "folder")),
