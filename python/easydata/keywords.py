@@ -121,12 +121,23 @@ def explain(
     cause = error.__cause__
     was_explained = getattr(error, _EXPLAINED, False)
     first = cause if was_explained and isinstance(cause, Exception) else error
+    if not _is_of_ours(first):
+        return
     names = getattr(inspect.unwrap(function), "__globals__", {})
     said = explained(first, name.removesuffix(".__init__"), signature, names, given)
     if said:
         made = TypeError(said)
         setattr(made, _EXPLAINED, True)
         raise made from first
+
+
+def _is_of_ours(error: Exception) -> bool:
+    """Whether code of ours raised it, or called what did; not a function of the user's."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    module = "" if traceback is None else traceback.tb_frame.f_globals.get("__name__", "")
+    return str(module).partition(".")[0] == "easydata"
 
 
 def _answer(error: TypeError, function: Callable[..., Any]) -> None:
