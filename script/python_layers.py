@@ -18,6 +18,7 @@ TOP = "easydata"
 # Packages, and modules beside them, of one line are neighbours.
 FLOORS = (
     ("_native", "forks"),
+    ("arguments",),
     ("keywords",),
     ("lazy_names",),
     ("core", "tokenizers"),

@@ -70,7 +70,7 @@ def list_plans(folders: Mapping[str, Keeping], report: Report) -> None:
     result = {}
     for folder, keeping in folders.items():
         stored = _stored(keeping)
-        report.line(folder)
+        report.line(folder if stored else f"{folder}: nothing is kept here")
         report.table(
             ["plan", "made by", "blocks", "rows", "tokens", "MB", "last used"],
             [

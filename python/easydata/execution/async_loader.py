@@ -15,7 +15,7 @@ from easydata.execution.collate import Batch, PadSpec, pad_specs
 from easydata.execution.sharding import DevicePrefetch, check_sharded, preshard_batch
 from easydata.execution.writers import as_source
 from easydata.sources.mixed import rows_to_come
-from easydata.sources.schedule_ramps import tell_blurred
+from easydata.sources.schedule_ramps import steps_to_new_mix, tell_blurred
 from easydata.sources.tokenized import tokenizers_of
 from easydata.tokenizers.template_date import checked_date
 from easydata.tokenizers.tokenizer import Tokenizer
@@ -161,9 +161,19 @@ class AsyncDataLoader(
             if not self._columns_may_miss:
                 check_sharded(self._sharding_map, batch)
             self._looked_at_columns = True
+            self._tell_padding_of_none(batch)
         if self._device_prefetch is None:
             return preshard_batch(batch, self._sharding_map)
         return self._device_prefetch.put(batch)
+
+    def _tell_padding_of_none(self, batch: Batch) -> None:
+        """Says which columns are to be padded that the first batch, of rows of JSON, lacks."""
+        if self._columns_may_miss:
+            return
+        for name in self._padding or {}:
+            if name not in batch:
+                hint = _native.suggestion(name, list(batch))
+                _log.warning("padding: the first batch has no column %r%s", name, hint)
 
     def _end(self) -> None:
         """Notes that the iteration came to its end, and says so once where nothing came at all."""
@@ -279,9 +289,29 @@ class AsyncDataLoader(
                 before = self._native
                 self._read(self._source._with_template_date(date))
                 before.close()
-        self._native.load_state(state, allow)
+        is_edit = (
+            bool(allow)
+            and isinstance(state, Mapping)
+            and state.get("mix") != self._native.state().get("mix")
+        )
+        try:
+            self._native.load_state(state, allow)
+        except ValueError as error:
+            if 'allow=("mix",));' not in str(error):
+                raise
+            raise type(error)(f"{error}; {self._until_shown()}") from None
+        if is_edit:
+            _log.warning("the edited mix is taken over: %s", self._until_shown())
         self._exhausted = False
         self._said_empty = True  # what came before is not known here
+
+    def _until_shown(self) -> str:
+        """How many steps it takes until an edit of the mix shows, for people."""
+        steps = steps_to_new_mix(self._source, self._options)
+        return (
+            f"it shows in full within about {steps:,} steps (the rest of its block, and what "
+            "windows of shuffles and packers hold)"
+        )
 
     def reset(self) -> None:
         """Goes back to the first batch of the first epoch, as if nothing had been read.

@@ -165,9 +165,16 @@ class DatasetWriter(
         self._storage_options = storage_options
         self._given = {
             **options,
-            "max_shard_size": parse_size(options["max_shard_size"]),
+            "max_shard_size": size_of_option("max_shard_size", options["max_shard_size"]),
             "units": size_of_option("units", options["units"]),
         }
+        if isinstance(columns, str):
+            raise TypeError(
+                f"columns: must be a list of names, or a dict of types by name, not {columns!r}; "
+                f"write [{columns!r}]"
+            )
+        if columns is not None and not columns:
+            raise ValueError("columns: must name one column at least; None: all of them")
         self._columns = columns
         self._progress = progress
         # What a schedule that counts steps takes for them; a pipeline's load options say.

@@ -390,6 +390,12 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
                 configuration; the message names which.
         """
         expected = dict(self._identity)
+        if "iterator" not in state:
+            shown = ", ".join(map(repr, state)) or "nothing"
+            raise ValueError(
+                f"this is not a state of such an iterator: it has {shown}; give what get_state() "
+                "returned"
+            )
         if not self._counts:
             expected["iterator_length"] = self.iterator_length
         elif "steps_before" not in state:

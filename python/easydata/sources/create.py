@@ -48,9 +48,11 @@ def _dataset(config: DatasetConfig | str | os.PathLike[str] | Mapping[str, Any])
     if isinstance(config, Mapping):
         made: DatasetConfig = from_plain(DatasetConfig, config)
         return made
+    several = names_data(config)
+    cure = "several files" if several else "rows in memory"
     raise TypeError(
         "create_source() takes a DatasetConfig, the path of files, or a dict of options, not "
-        f"{short(config)}; rows in memory are DatasetConfig(data_files=rows)"
+        f"{short(config)}; {cure} are DatasetConfig(data_files={'[...]' if several else 'rows'})"
     )
 
 
@@ -146,13 +148,25 @@ def formatted(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedD
     again.
     """
     done = source._chain()[1] if isinstance(source, TransformedShardedSource) else []
-    callback, fields = config.format_callback, config.format_fields
+    callback, fields = callback_of(config), config.format_fields
     if callback is not None and not any(callback in step._calls() for step in done):
         source = source.transform(MapTransform(callback))
     if fields and not any(repr(step) == repr(RenameFields(fields)) for step in done):
         require_fields(source, fields, f"format_fields of dataset {config.name!r}")
         source = source.rename_fields(fields)
     return source
+
+
+def callback_of(config: DatasetConfig) -> Callable[[Any], Any] | None:
+    """The function that `format_callback` is, or names by its import path."""
+    callback: Callable[[Any], Any] | str | None = config.format_callback
+    try:
+        found: Callable[[Any], Any] | None = (
+            imported(callback) if isinstance(callback, str) else callback
+        )
+    except ValueError as error:
+        raise ConfigError(f"dataset {config.name!r}", [f"format_callback: {error}"]) from error
+    return found
 
 
 def kept_tokens(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedDataSource[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,6 +63,11 @@ def list_data_files(
     items: list[Any]
     if isinstance(data_files, (str, os.PathLike)):
         items = [data_files]
+    elif isinstance(data_files, io.IOBase):
+        raise TypeError(
+            "data_files: must be a path, not an open file; write its name: "
+            f"{getattr(data_files, 'name', '...')!r}"
+        )
     elif isinstance(data_files, Iterable):
         items = list(data_files)
     else:

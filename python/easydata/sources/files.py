@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from easydata import _native
 from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
 from easydata.core.sizes import size_of_option
+from easydata.keywords import explain
 from easydata.sources.data_files import DataFiles, list_data_files
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo
 
@@ -120,7 +122,12 @@ class FileSource(PlannedSource[Row]):
             options = {**options, "zstd_max_window": self._zstd_max_window}
         if self._hive_partitioning:
             options = {**options, "hive_partitioning": True}
-        return _native.make_source(self._identified(), self._format, options)
+        try:
+            return _native.make_source(self._identified(), self._format, options)
+        except TypeError as error:
+            made = type(self).__init__
+            explain(error, type(self).__name__, inspect.signature(made), made, options)
+            raise
 
     def __getstate__(self) -> dict[str, Any]:
         # What the engine remembers of the files is found again by whoever gets the copy.

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from easydata import _native
+from easydata.core.config import DatasetConfig
 from easydata.sources.read_once import ReadOnce
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
 from easydata.sources.tables import (
@@ -338,6 +339,15 @@ def wrap_hf_dataset(dataset: Any, name: str | None = None) -> ShardedDataSource[
         return dataset
     if isinstance(dataset, (str, bytes)):
         raise TypeError("expected a dataset, got text; use create_source() for files")
+    if isinstance(dataset, DatasetConfig):
+        raise TypeError("expected a dataset, got its config; create_source(config) makes one")
+    if isinstance(dataset, (list, tuple)) and any(
+        isinstance(each, ShardedDataSource) for each in dataset
+    ):
+        raise TypeError(
+            "expected a dataset, got a list of sources; CompositeShardedSource([...]) reads one "
+            "after the other, MixedShardedSource([...]) mixes them"
+        )
     if not hasattr(dataset, "with_format"):  # as those of `datasets` have
         arrow = arrow_of(dataset)
         if arrow is not None and hasattr(arrow, "num_rows"):

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     Generic,
     Literal,
+    NoReturn,
     SupportsIndex,
     TypeVar,
     cast,
@@ -38,6 +40,7 @@ from easydata.transforms.base import (
     RowFunction,
     _Step,
     as_step,
+    checked_function,
     checked_row,
     fail_at,
     run_steps,
@@ -163,11 +166,18 @@ class ShardedDataSource(ABC, Generic[T_co]):
         names = list(self.shard_names)
         indices = range(len(names)) if shard_indices is None else shard_indices
         for index in itertools.islice(indices, start_shard, None):
+            try:
+                name = names[index]
+            except IndexError:
+                raise IndexError(
+                    f"shard_indices: there is no shard {index}: the source has {len(names)}, "
+                    "numbered from 0"
+                ) from None
             if start_row > 0:
-                yield from self.open_shard_at_row(names[index], start_row)
+                yield from self.open_shard_at_row(name, start_row)
                 start_row = 0
             else:
-                yield from self.open_shard(names[index])
+                yield from self.open_shard(name)
 
     def __iter__(self) -> Iterator[T_co]:
         return self.iter_shards()
@@ -214,6 +224,34 @@ class ShardedDataSource(ABC, Generic[T_co]):
         return next(
             iter(self._select(numbers_of([index_of(index)], self._total, self._why_unselected)))
         )
+
+    def __add__(self, other: object) -> NoReturn:
+        raise TypeError(
+            "sources are joined by CompositeShardedSource([one, another]), and mixed by "
+            "MixedShardedSource"
+        )
+
+    # What other libraries call it, and what it is called here.
+    _names_elsewhere: ClassVar[Mapping[str, str]] = {
+        "batch": "AsyncDataLoader(source, batch_size=...) makes batches",
+        "collect": "list(source) reads all rows, source.head(5) the first",
+        "column_names": "source.head(1) shows the first row with its fields",
+        "columns": "source.head(1) shows the first row with its fields",
+        "concatenate": "CompositeShardedSource([one, another]) reads one after the other",
+        "features": "source.head(1) shows the first row with its fields",
+        "flat_map": "transform() takes an ExpandTransform, which makes several rows of one",
+        "num_rows": "len(source), where it is known before the rows are read",
+        "remove_columns": "drop_fields([...])",
+        "rename_column": "rename_fields({old: new})",
+        "rename_columns": "rename_fields({old: new})",
+        "repeat": "epochs= of AsyncDataLoader",
+        "select_columns": "select_fields([...])",
+        "shard": "rank= and world_size= of AsyncDataLoader",
+        "to_list": "list(source) reads all rows, source.head(5) the first",
+        "to_pandas": "pandas.DataFrame(list(source))",
+        "train_test_split": 'split({"train": 0.9, "test": 0.1})',
+        "with_format": "AsyncDataLoader gives arrays, easydata.torch tensors",
+    }
 
     # What follows wraps this source; nothing is read by it.
 
@@ -328,7 +366,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
         return self.transform(
             ChatTemplateTransform(
                 tokenizer, messages_field=messages_field, output_field=output_field, **kwargs
-            )
+            ).claiming()
         )
 
     def shuffle(
@@ -674,7 +712,7 @@ class MappedShardedDataSource(WrapperSource[T]):
         version: str | int | None = None,
     ) -> None:
         self._inputs = (source,)
-        self._fn: Callable[[Any], Any] = fn
+        self._fn: Callable[[Any], Any] = checked_function(fn, "map()")
         self._version = version
 
     _shuffles_inputs = True
@@ -819,7 +857,7 @@ class TransformedShardedSource(WrapperSource[Example]):
             return
         root, steps = self._chain()
         for number, step in enumerate(steps):
-            if step._fields_named():
+            if step._fields_named() or step._fields_one_of():
                 _check_step(root, steps[:number], step)
             if step._claims_fields:
                 self._unread = find_unread(root, steps[:number], step._fields_read)
@@ -843,11 +881,14 @@ def _rows(steps: Sequence[_Step], rows: Iterator[Any], shard: str, first: int) -
 def _check_step(root: ShardedDataSource[Any], before: Sequence[_Step], step: _Step) -> None:
     """Raises ValueError where the rows that come of `before` lack what a step names."""
     wanted, taken = step._fields_named(), step._fields_taken()
+    one_of = step._fields_one_of()
     onto: dict[str, str] = {}
     seen: dict[str, None] = {}
     try:
-        for fields in first_fields(root, wanted, before):
+        for fields in first_fields(root, wanted or one_of, before):
             seen.update(dict.fromkeys(fields))
+            if one_of and not seen.keys().isdisjoint(one_of):
+                break
             onto = onto or _clashes(taken, fields)
     except Exception as error:
         # It comes again where the row is read, with its address, or is left out there.
@@ -861,6 +902,12 @@ def _check_step(root: ShardedDataSource[Any], before: Sequence[_Step], step: _St
                 f"{step!r} names {name!r}, but no row has it{_native.suggestion(name, names)}"
                 for name in absent
             )
+        )
+    if one_of and names and seen.keys().isdisjoint(one_of):
+        found = " or ".join(map(repr, one_of))
+        raise ValueError(
+            f"{step!r} finds no conversation: no row has {found}; name its field; there are: "
+            f"{', '.join(names)}"
         )
     for old, new in onto.items():
         raise ValueError(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.transforms.base import ColumnTransform, Example, Transform, _name
+from easydata.transforms.base import ColumnTransform, Example, Transform, _name, checked_function
 
 
 class _Filter(Transform):
@@ -34,7 +34,7 @@ class FilterTransform(_Filter):
         self, predicate: Callable[[Example], bool], *, version: str | int | None = None
     ) -> None:
         """Keeps rows by `predicate(row)`; `version`: another one whenever it is changed."""
-        self._predicate = predicate
+        self._predicate = checked_function(predicate, "filter()")
         if version is not None:
             self.version = version
 
@@ -55,7 +55,7 @@ class FilterByField(_Filter):
     def __init__(self, field: str, predicate: Callable[[Any], bool]) -> None:
         """Keeps rows by `predicate(row[field])`."""
         self._field = field
-        self._predicate = predicate
+        self._predicate = checked_function(predicate, "FilterByField", of="a value")
 
     def passes(self, example: Example) -> bool:
         """Whether the row stays."""

@@ -82,6 +82,12 @@ class _Packer:
                 oldest = self._count - self._remembered
                 self._source_ids = {n: s for n, s in self._source_ids.items() if n >= oldest}
         self._count += 1
+        ids = np.asarray(tokens)
+        if ids.size and not (ids.ndim == 1 and ids.dtype.kind in "iu"):
+            raise TypeError(
+                "tokens must be the ids of one document, whole numbers in one dimension, not "
+                f"{ids.dtype} of shape {ids.shape}; a text is tokenized first"
+            )
         # A copy: the document's tokens are needed until its rows are complete.
         rows = self._native.add(pa.array(np.array(tokens, dtype=np.int32)))
         return [self._sequence(*row) for row in rows]

@@ -305,6 +305,10 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
   csv.Check(path, problems);
   token_files.Check(path, problems);
   parting.Check(path, problems);
+  if (columns && columns->empty()) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "columns"),
+                         "must name one column at least; unset: those that later stages need"});
+  }
   if (field && field->empty()) {
     problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "field"),
                          "must name a field; unset, the rows are the document's own"});

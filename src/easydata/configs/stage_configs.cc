@@ -496,6 +496,10 @@ void SaveStageConfig::Check(const std::string& path, config::Problems* problems)
     CheckStorageOptions(*storage_options, config::JoinPath(path, "storage_options"), problems);
   }
   CheckCodec(options.format, options.compression, config::JoinPath(path, "compression"), problems);
+  if (columns && columns->empty()) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "columns"),
+                         "must name one column at least; unset: all of them"});
+  }
   options.Check(path, problems);
   if (push_to_hub) CheckPush(*this, path, problems);
 }
