@@ -24,7 +24,13 @@ from easydata.execution.frozen_listing import storage_options_of
 from easydata.execution.idle_options import judge_options
 from easydata.execution.mixture import Mixture, Sources
 from easydata.execution.stage import BaseStage
-from easydata.sources.create import dataset_rows, formatted, rows_path_of, transform_of
+from easydata.sources.create import (
+    dataset_rows,
+    formatted,
+    has_transforms,
+    rows_path_of,
+    transforms_of,
+)
 from easydata.sources.known_fields import absent_fields, require_fields
 from easydata.sources.of_tokenizer import OfTokenizerSource
 from easydata.sources.packed import PackedShardedSource
@@ -64,24 +70,26 @@ class SourceStage(BaseStage):
             reached.storage_options = storage_options_of(dataset, context.config.source)
             known = context.listings.get(str(dataset.name))
             source = formatted(dataset_rows(reached, context.seed, known, commits), dataset)
-            if dataset.transform is not None:
-                source = source.transform(dataset_transform(dataset, context))
-                if str(dataset.name) in context.tokenized:
-                    is_on = context.config.tokenize.cache_tokenized
-                    source = kept_tokens(source, dataset, context, is_on=is_on)
+            for step in dataset_transforms(dataset, context):
+                source = source.transform(step)
+            if str(dataset.name) in context.tokenized:
+                is_on = context.config.tokenize.cache_tokenized
+                source = kept_tokens(source, dataset, context, is_on=is_on)
             made[str(dataset.name)] = source
         return made
 
 
-def dataset_transform(dataset: DatasetConfig, context: PipelineContext) -> Any:
-    """What a dataset's `transform` says, with the tokenizer that the pipeline gives it."""
+def dataset_transforms(dataset: DatasetConfig, context: PipelineContext) -> list[Any]:
+    """What a dataset's transforms say, with the tokenizer that the pipeline gives them."""
+    if not has_transforms(dataset):
+        return []
     config = merge_tokenizer_config(
         dataset, context.config.default_tokenizer, context.config.tokenize
     )
-    made = transform_of(dataset, config, context.tokenizer_of)
-    if gives_examples(made):
-        context.tokenized[str(dataset.name)] = made.tokenizer
-    return made
+    steps = transforms_of(dataset, config, context.tokenizer_of)
+    for step in filter(gives_examples, steps):
+        context.tokenized[str(dataset.name)] = step.tokenizer
+    return steps
 
 
 class TokenizeStage(BaseStage):

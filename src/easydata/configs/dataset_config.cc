@@ -198,7 +198,14 @@ config::FieldList DatasetConfig::Fields() {
           "(sft, dpo, orpo, cpo, kto, bco, grpo, ppo, reward, embedding), alone or with options "
           "({name: sft, max_length: 1024}), with the dataset's tokenizer; or a transform of "
           "your own, an object or its import path. Rows of tokens are not tokenized again."}
-          .ActsAt({"examples", "map"}),
+          .ActsAt(NodesOfSteps()),
+      config::Field{
+          "transforms", &C::transforms,
+          "Several in place of transform, in this order: {rename: {old: new}}, {select: [a]}, "
+          "{drop: [a]}, {cast: {a: float64}}, {add_field: {a: value}}, {filter_non_empty: [a]}, "
+          "which the engine runs on whole columns; what `transform` takes, or {sft: {max_length: "
+          "1024}}; and objects."}
+          .ActsAt(NodesOfSteps()),
       config::Field{
           "chat_template", &C::chat_template,
           "Chat template of this dataset in place of its tokenizer's: the text, or the path of "
@@ -310,6 +317,11 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
     CheckStorageOptions(*storage_options, config::JoinPath(path, "storage_options"), problems);
   }
   if (transform) CheckTransform(*transform, config::JoinPath(path, "transform"), problems);
+  if (transforms) CheckTransforms(*transforms, config::JoinPath(path, "transforms"), problems);
+  if (transform && transforms) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "transform"),
+                         "stands beside transforms; put it into that list, where it is to act"});
+  }
   if (tokenizer_kwargs) {
     std::vector<std::string> known = config::FieldNames<TokenizerConfig>();
     known.erase(known.begin());  // name_or_path is what `tokenizer` says
