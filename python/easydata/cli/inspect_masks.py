@@ -4,8 +4,8 @@ import dataclasses
 import itertools
 from typing import Any
 
-from easydata.cli.flags import UsageError
 from easydata.cli.report import Report
+from easydata.cli.usage import UsageError
 from easydata.core.config import PipelineConfig
 from easydata.execution.context import PipelineContext
 from easydata.execution.stages import SourceStage, dataset_transforms

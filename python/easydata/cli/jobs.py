@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from easydata.cli.flags import UsageError, make_config
+from easydata.cli.flags import make_config
 from easydata.cli.report import InterruptedJobError, Report, human
+from easydata.cli.usage import UsageError
 from easydata.core.config import PipelineConfig
 from easydata.execution.chain import Pipeline
 from easydata.execution.progress import Progress

@@ -138,7 +138,7 @@ def test_a_config_file_with_flags_over_it(folder: Path, gpt2: str) -> None:
         (["tokenize", "a.jsonl", "--max-lenght", "3"], 2, "--max-length"),
         (["tokenize", "a.jsonl"], 2, "names no tokenizer; give --tokenizer"),
         (["tokenize", "a.jsonl", "--max-length", "zero"], 2, "integer"),
-        (["tokenize", "a.jsonl", "--max-length", "0"], 2, "tokenize.max_length must be at least 1"),
+        (["tokenize", "a.jsonl", "--max-length", "0"], 2, "--max-length must be at least 1, not 0"),
         (["pack", "a.jsonl", "--strategy", "gredy"], 2, 'did you mean "greedy"?'),
         (["pack", "a.jsonl", "--push-to-hub"], 2, "hub_repo_id must name the repository"),
         (["pack", "a.jsonl", "--config", "p.yaml"], 2, "not both"),
