@@ -56,6 +56,15 @@ _RAY = Annotated[
     bool, typer.Option("--ray", help="Let tasks of Ray do it, as the config's `ray` says.")
 ]
 
+_DRY_RUN = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Tell files, rows, bytes, tokens (± by a sample) and outputs, and write nothing.",
+    ),
+]
+_OF_JOBS = {"ray": (_RAY, False), "dry_run": (_DRY_RUN, False)}
+
 app = typer.Typer(
     name="easydata",
     help="Tokenize, pack and look at training data.",
@@ -116,22 +125,22 @@ def _command(
     app.command(name, help=run.__doc__, cls=GroupedCommand)(command)
 
 
-def _tokenize(values: dict[str, Any], report: Report, ray: bool) -> None:
+def _tokenize(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
     """Tokenize text and write the tokens."""
-    tokenize(flags.with_ray(values, ray), report)
+    tokenize(flags.with_ray(values, ray), report, dry=dry_run)
 
 
-def _pack(values: dict[str, Any], report: Report, ray: bool) -> None:
+def _pack(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
     """Tokenize text (unless it is tokenized), pack it into rows of one length and write them."""
-    pack(flags.with_ray(values, ray), report)
+    pack(flags.with_ray(values, ray), report, dry=dry_run)
 
 
-def _convert(values: dict[str, Any], report: Report, ray: bool) -> None:
+def _convert(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
     """Write data in another format, row by row as it is.
 
     ArrayRecord files have one column, or rows as JSON (--encode json).
     """
-    convert(flags.with_ray(values, ray), report)
+    convert(flags.with_ray(values, ray), report, dry=dry_run)
 
 
 def _stats(
@@ -162,7 +171,7 @@ _command(
     "tokenize",
     flags.Choice(("DatasetConfig", "TokenizeStageConfig", "SaveStageConfig")),
     _tokenize,
-    {"ray": (_RAY, False)},
+    _OF_JOBS,
 )
 _command(
     "pack",
@@ -176,7 +185,7 @@ _command(
         )
     ),
     _pack,
-    {"ray": (_RAY, False)},
+    _OF_JOBS,
 )
 _command(
     "convert",
@@ -223,7 +232,7 @@ _command(
         in_all=("column_types",),
     ),
     _convert,
-    {"ray": (_RAY, False)},
+    _OF_JOBS,
 )
 _command(
     "stats",

@@ -12,6 +12,7 @@ from easydata.core.config import (
     LoadStageConfig,
     MixStageConfig,
     PackStageConfig,
+    TokenizerConfig,
     TokenizeStageConfig,
     merge_tokenizer_config,
 )
@@ -38,6 +39,7 @@ from easydata.sources.sharded_source import ShardedDataSource, TransformedSharde
 from easydata.sources.tokenized import TokenizedShardedSource
 from easydata.sources.unread_fields import unread_of
 from easydata.sources.weight_schedule import WeightScheduler
+from easydata.tokenizers.files import choose_view
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.fields import DropFields
 from easydata.transforms.trainer_examples import gives_examples
@@ -68,6 +70,9 @@ class SourceStage(BaseStage):
                 context.by_content.add(str(dataset.name))
             reached = copy.copy(by_content)  # it was checked, and there may be thousands
             reached.storage_options = storage_options_of(dataset, context.config.source)
+            if dataset.view is not None:
+                tokenizer = _tokenizer_config(dataset, context)
+                choose_view(None if tokenizer is None else tokenizer.name_or_path)
             known = context.listings.get(str(dataset.name))
             source = formatted(dataset_rows(reached, context.seed, known, commits), dataset)
             for step in dataset_transforms(dataset, context):
@@ -83,13 +88,16 @@ def dataset_transforms(dataset: DatasetConfig, context: PipelineContext) -> list
     """What a dataset's transforms say, with the tokenizer that the pipeline gives them."""
     if not has_transforms(dataset):
         return []
-    config = merge_tokenizer_config(
-        dataset, context.config.default_tokenizer, context.config.tokenize
-    )
+    config = _tokenizer_config(dataset, context)
     steps = transforms_of(dataset, config, context.tokenizer_of)
     for step in filter(gives_examples, steps):
         context.tokenized[str(dataset.name)] = step.tokenizer
     return steps
+
+
+def _tokenizer_config(dataset: DatasetConfig, context: PipelineContext) -> TokenizerConfig | None:
+    config = context.config
+    return merge_tokenizer_config(dataset, config.default_tokenizer, config.tokenize)
 
 
 class TokenizeStage(BaseStage):
@@ -321,9 +329,7 @@ class PackStage(BaseStage):
 
 def _tokenizer_of(dataset: DatasetConfig, context: PipelineContext) -> Tokenizer | None:
     """The tokenizer that the config names for a dataset's tokens."""
-    config = merge_tokenizer_config(
-        dataset, context.config.default_tokenizer, context.config.tokenize
-    )
+    config = _tokenizer_config(dataset, context)
     return None if config is None else context.tokenizer_of(config)
 
 

@@ -12,6 +12,25 @@ namespace {
 
 constexpr char kUseFast[] = "use_fast";
 
+/// "$NAME" or "${NAME}" in a path; "" where there is none.
+std::string ShellVariableIn(const std::string& path) {
+  const auto is_of_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
+  };
+  for (size_t at = path.find('$'); at != path.npos; at = path.find('$', at + 1)) {
+    size_t end = at + 1;
+    const bool is_braced = end < path.size() && path[end] == '{';
+    if (is_braced) ++end;
+    const size_t name = end;
+    while (end < path.size() && is_of_name(path[end])) ++end;
+    const bool is_number = end > name && path[name] >= '0' && path[name] <= '9';
+    if (end == name || is_number) continue;
+    if (is_braced && (end == path.size() || path[end] != '}')) continue;
+    return path.substr(at, end - at + (is_braced ? 1 : 0));
+  }
+  return "";
+}
+
 void CheckLocation(const std::string& value, bool is_written, const std::string& path,
                    config::Problems* problems) {
   const auto add = [&](config::Problem::Kind kind, const std::string& what) {
@@ -20,6 +39,14 @@ void CheckLocation(const std::string& value, bool is_written, const std::string&
   };
   if (value.find('\0') != std::string::npos) {
     add(config::Problem::Kind::kValue, " has a NUL character, which no path can");
+  }
+  if (is_written) {
+    if (const std::string variable = ShellVariableIn(value); !variable.empty()) {
+      add(config::Problem::Kind::kValue,
+          " holds " + variable + ", which no shell has put in here: write the folder itself, or " +
+              "give it on the command line, which a shell reads (-o \"" + variable + "/...\")");
+      return;
+    }
   }
   // What is read may be at schemes that are known when they are asked for.
   if (!is_written || value.find("://") == std::string::npos) return;
