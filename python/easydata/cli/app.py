@@ -13,6 +13,7 @@ from easydata.cli.bench import bench_files
 from easydata.cli.bench import bench_tokenizer as run_bench
 from easydata.cli.common_flags import CONFIG as _CONFIG
 from easydata.cli.common_flags import JSON as _JSON
+from easydata.cli.completion import next_words, script
 from easydata.cli.help_groups import GroupedCommand
 from easydata.cli.inspect_masks import inspect_masks
 from easydata.cli.inspect_rows import inspect_rows
@@ -394,6 +395,19 @@ def bench(
     bench_files(
         data, tokenizer, content_field, seq_length, megabytes, rounds, Report(as_json=as_json)
     )
+
+
+@app.command(cls=GroupedCommand)
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="[bash|zsh|fish]", help="The shell.")],
+    words: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
+) -> None:
+    """Print what a shell reads to complete easydata: eval "$(easydata completion bash)"."""
+    if shell == "words":
+        for word in next_words(typer.main.get_command(app), words or []):
+            print(word)
+        return
+    print(script(shell), end="")
 
 
 app.add_typer(

@@ -94,12 +94,10 @@ def _place(title: str) -> int:
 
 def option(*names: str, declared: Mapping[str, Any], group: str, help: str) -> Any:
     """The typer option of a declared one."""
-    choices = choices_of(declared["type"])
     return typer.Option(
         *names,
         help=help,
         show_default=False,
         metavar=metavar_of(declared["type"]),
         rich_help_panel=group,
-        autocompletion=(lambda: choices) if choices else None,
     )
