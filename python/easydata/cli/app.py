@@ -15,6 +15,7 @@ from easydata.cli.common_flags import CONFIG as _CONFIG
 from easydata.cli.common_flags import JSON as _JSON
 from easydata.cli.completion import next_words, script
 from easydata.cli.help_groups import GroupedCommand
+from easydata.cli.init import init as init_config
 from easydata.cli.inspect_masks import inspect_masks
 from easydata.cli.inspect_rows import inspect_rows
 from easydata.cli.jobs import convert, pack, tokenize
@@ -395,6 +396,27 @@ def bench(
     bench_files(
         data, tokenizer, content_field, seq_length, megabytes, rounds, Report(as_json=as_json)
     )
+
+
+@app.command(cls=GroupedCommand)
+def init(
+    folder: Annotated[
+        str, typer.Argument(metavar="[FOLDER]", help="The folder of the data.")
+    ] = ".",
+    tokenizer: Annotated[
+        str | None,
+        typer.Option("--tokenizer", help="Folder of the tokenizer; unset: one near the data."),
+    ] = None,
+    config: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="The config that is written.")
+    ] = "pipeline.yaml",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that is there.")
+    ] = False,
+    as_json: _JSON = False,
+) -> None:
+    """Look at the data of a folder, and write a commented pipeline.yaml that runs as it is."""
+    init_config(folder, tokenizer, config, overwrite, Report(as_json=as_json))
 
 
 @app.command(cls=GroupedCommand)
