@@ -72,9 +72,9 @@ def _as_it_lies(config: PipelineConfig) -> PipelineConfig:
 
 def _contents(dataset: DatasetConfig, source: ShardedDataSource[Any]) -> dict[str, Any]:
     """Files, bytes, rows and tokens of a dataset, as far as they are known or a sample tells."""
-    infos = [source.get_shard_info(name) for name in source.shard_names]
-    sizes = [None if info is None else info.byte_size for info in infos]
-    size = None if None in sizes else sum(each or 0 for each in sizes)
+    listings = source._listings()
+    sizes = [each.size_of(number) for each in listings for number in range(len(each.uris))]
+    size = sum(sizes) if sizes else None
     rows = rows_known(source)
     stream = source._unkept()._plan.stream(is_look=True, whole_documents=True)
     sample = _sampled(stream, size) if size else {}
@@ -87,7 +87,7 @@ def _contents(dataset: DatasetConfig, source: ShardedDataSource[Any]) -> dict[st
         share = dataset.parts[dataset.part]
     if dataset.num_rows is not None and sample.get("rows"):
         share = min(share, dataset.num_rows / sample["rows"])
-    found: dict[str, Any] = {"files": len(infos), "bytes": size, "rows": None, "tokens": None}
+    found: dict[str, Any] = {"files": len(sizes), "bytes": size, "rows": None, "tokens": None}
     for count in ("rows", "tokens"):
         if count in sample:
             found[count] = round(sample[count] * share)
