@@ -58,7 +58,7 @@ def test_tokenize(folder: Path, gpt2: str, capsys: pytest.CaptureFixture[str]) -
     jsonl("a.jsonl", [{"body": "one two three"}, {"body": "four"}])
     flags = ["--tokenizer", gpt2, "--content-field", "body", "--max-length", "2"]
     assert main(["tokenize", "a.jsonl", *flags, "--output-dir", "out"]) == 0
-    assert "2 rows, 3 tokens, 1 shard, " in capsys.readouterr().out
+    assert "2 rows, 4 tokens, 1 shard, " in capsys.readouterr().out
     rows = list(easydata.ParquetShardedSource("out"))
     assert [row["input_ids"] for row in rows] == [ids(gpt2, "one two")[0], ids(gpt2, "four")[0]]
 
