@@ -6,10 +6,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from easydata import _native
-from easydata.cli.flags import UsageError
+from easydata.cli.flags import config_options
 from easydata.cli.report import Report
+from easydata.cli.usage import UsageError
 from easydata.core.config import PipelineConfig
-from easydata.core.config_file import read_config_file
 from easydata.execution.chain import Pipeline
 from easydata.reports.batch_description import describe_batch
 from easydata.sources.sharded_source import ShardedDataSource
@@ -32,7 +32,7 @@ def inspect_batches(
     """
     given = None if tokenizer is None else Tokenizer(tokenizer)
     found = []
-    for name, source in _made(read_config_file(file)).items():
+    for name, source in _made(config_options(file)).items():
         known = [given] if given is not None else _tokenizers(source)
         report.line(f"{name}:")
         seen = 0

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.cli.flags import UsageError, only_one
+from easydata.cli.flags import only_one, read_config
 from easydata.cli.plan_difference import nearest
 from easydata.cli.report import Report, human
+from easydata.cli.usage import UsageError
 from easydata.core.config import PipelineConfig
 from easydata.core.sizes import parse_size
 from easydata.execution.cache_stage import keeping_of
@@ -41,7 +42,7 @@ def config_file(given: str | None, flag: Sequence[str] | None) -> PipelineConfig
         raise UsageError("the config is named twice; name it once")
     if given is None and named is None:
         raise UsageError("name the config: --config FILE")
-    return PipelineConfig.from_file(str(given or named))
+    return read_config(str(given or named))
 
 
 def folders_of(folder: str | None, flag: Sequence[str] | None) -> dict[str, Keeping]:
@@ -52,7 +53,7 @@ def folders_of(folder: str | None, flag: Sequence[str] | None) -> dict[str, Keep
     if named is None:
         keeping = Keeping.at(folder or DEFAULT_FOLDER)
         return {keeping.folder: keeping}
-    config = PipelineConfig.from_file(named)
+    config = read_config(named)
     found = [keeping_of(dataset, config) for dataset in config.datasets]
     kept = {each.folder: each for each in found if each is not None and each.folder}
     if not kept:

@@ -56,6 +56,7 @@ class DatasetConfig:
     identity: Literal["mtime", "content", "size"] = "mtime"
     storage_options: dict[str, Any] | None = None
     transform: str | Any | Callable[[dict[str, Any]], Any] | dict[str, Any] | None = None
+    transforms: list[str | Any | Callable[[dict[str, Any]], Any] | dict[str, Any]] | None = None
     chat_template: str | None = None
     template_date: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None

@@ -57,6 +57,8 @@ class WriteStats:
         num_shards: Files.
         total_bytes: Bytes of the files.
         output_paths: The files, in order.
+        num_tokens: Tokens in them.
+        output_path: The folder that they are in.
         dropped: Rows left out on the way, by reason; those that were cut too (`truncated`).
         dropped_tokens: Tokens lost, by reason.
         dropped_at: Where the first of these rows were read, five at most, by reason.
@@ -81,6 +83,8 @@ class WriteStats:
     mix_end: dict[str, Any] | None = None
     nulls: dict[str, int] = field(default_factory=dict)
     hub_url: str | None = None
+    num_tokens: int = 0
+    output_path: str = ""
 
     def __repr__(self) -> str:
         return call(type(self).__name__, **self._shown())
@@ -319,6 +323,8 @@ class WriteJob:
             kept_shards=written["kept_shards"],
             mix_end=written["mix_end"],
             nulls=written["nulls"],
+            num_tokens=written["tokens"],
+            output_path=self.path,
         )
 
     def run_alone(self) -> WriteStats:

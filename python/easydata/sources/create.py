@@ -34,6 +34,7 @@ from easydata.sources.sharded_source import ShardedDataSource, TransformedSharde
 from easydata.sources.token_stores import Keeping
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import MapTransform
+from easydata.transforms.column_steps import column_steps
 from easydata.transforms.fields import CastFields, RenameFields
 from easydata.transforms.tokenize_row import TokenizerManager
 from easydata.transforms.trainer_examples import gives_examples, named_transform
@@ -65,8 +66,9 @@ def create_source(
 
     The format is `config.type`, or what the files' names tell; files of several formats are an
     error that names them. `config.shuffle` shuffles the rows by `seed` (None: 0), in windows of
-    `config.shuffle_window_bytes`; `config.num_rows` limits them; `format_callback`, `format_fields`
-    and `transform` make other rows of them; examples for a trainer are kept at `config.cache_path`.
+    `config.shuffle_window_bytes`; `config.num_rows` limits them; `format_callback`,
+    `format_fields`, `transform` and `transforms` make other rows of them; examples for a trainer
+    are kept at `config.cache_path`.
     `listing` has the files that `data_files` stand for, where they were listed before. A path, or
     a dict of its options, does for a config.
 
@@ -82,13 +84,11 @@ def create_source(
     check(config)
     known = None if listing is None else KnownFiles(listing)
     source = formatted(dataset_rows(config, seed, known), config)
-    if config.transform is not None:
-        made = transform_of(
-            config, merge_tokenizer_config(config), TokenizerManager().get_tokenizer
-        )
-        source = source.transform(made)
-        if gives_examples(made):
-            source = kept_tokens(source, config)
+    steps = transforms_of(config, merge_tokenizer_config(config), TokenizerManager().get_tokenizer)
+    for step in steps:
+        source = source.transform(step)
+    if any(map(gives_examples, steps)):
+        source = kept_tokens(source, config)
     _refuse_idle(config, source)
     return source
 
@@ -176,17 +176,48 @@ def kept_tokens(source: ShardedDataSource[Any], config: DatasetConfig) -> Sharde
     return source._kept(Keeping.at(config.cache_path, storage_options=config.storage_options))
 
 
-def transform_of(
+def has_transforms(dataset: DatasetConfig) -> bool:
+    """Whether a dataset says what makes its rows."""
+    return dataset.transform is not None or bool(dataset.transforms)
+
+
+def transforms_of(
     dataset: DatasetConfig,
     tokenizer_config: TokenizerConfig | None,
     get_tokenizer: Callable[[TokenizerConfig], Tokenizer],
-) -> Any:
-    """What a dataset's `transform` says: an object, an import path, or one of ours by name.
+) -> list[Any]:
+    """The steps that a dataset's `transforms` say, in their order, or its `transform`.
 
     Raises:
-        ConfigError: It is one of ours, and names no tokenizer or other options than it has.
+        ConfigError: One makes examples, and names no tokenizer or other options than it has.
     """
-    choice = dataset.transform
+    if dataset.transform is not None:
+        return [
+            _transform(dataset, "transform", dataset.transform, tokenizer_config, get_tokenizer)
+        ]
+    steps: list[Any] = []
+    for position, choice in enumerate(dataset.transforms or ()):
+        made = column_steps(choice)
+        if not made:
+            option = f"transforms[{position}]"
+            made = [_transform(dataset, option, choice, tokenizer_config, get_tokenizer)]
+        steps += made
+    return steps
+
+
+def _transform(
+    dataset: DatasetConfig,
+    option: str,
+    choice: Any,
+    tokenizer_config: TokenizerConfig | None,
+    get_tokenizer: Callable[[TokenizerConfig], Tokenizer],
+) -> Any:
+    """One transform: an object, an import path, or one that makes examples, by name."""
+    if isinstance(choice, Mapping) and "name" not in choice:
+        ((name, options),) = choice.items()
+        choice = (
+            imported(name)(**(options or {})) if ":" in name else {**(options or {}), "name": name}
+        )
     if isinstance(choice, str) and ":" in choice:
         choice = imported(choice)
     if isinstance(choice, str | Mapping):
@@ -194,7 +225,7 @@ def transform_of(
         if tokenizer_config is None:
             raise ConfigError(
                 subject,
-                ["transform needs a tokenizer; set its tokenizer=, or default_tokenizer"],
+                [f"{option} needs a tokenizer; set its tokenizer=, or default_tokenizer"],
             )
         tokenizer = get_tokenizer(tokenizer_config)
         try:
@@ -206,7 +237,7 @@ def transform_of(
                 chat_template_kwargs=tokenizer_config.chat_template_kwargs,
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError(subject, [f"transform: {error}"]) from error
+            raise ConfigError(subject, [f"{option}: {error}"]) from error
     if gives_examples(choice):
         return choice._refusing(dataset.on_error, rows_path_of(dataset))
     return choice

@@ -336,10 +336,11 @@ def tokenize_dataset_config(
         ValueError: neither names a tokenizer.
         ConfigError: `transform` makes tokens by itself.
     """
-    if config.transform is not None:
+    if config.transform is not None or config.transforms:
+        option = "transforms" if config.transform is None else "transform"
         raise ConfigError(
             "DatasetConfig",
-            ["transform: makes tokens by itself; create_source(config) gives its rows"],
+            [f"{option}: makes tokens by itself; create_source(config) gives its rows"],
         )
     tokenizer_config = merge_tokenizer_config(config, global_tokenizer)
     if tokenizer_config is None:

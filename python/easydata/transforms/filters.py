@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.transforms.base import ColumnTransform, Example, Transform, _name, checked_function
+from easydata.transforms.base import Example, Transform, _name, checked_function
+from easydata.transforms.fields import _NamedFields
 
 
 class _Filter(Transform):
@@ -71,7 +72,7 @@ class FilterByField(_Filter):
         return f"FilterByField({self._field!r}, {_name(self._predicate)})"
 
 
-class FilterNonEmpty(ColumnTransform):
+class FilterNonEmpty(_NamedFields):
     """Keeps the rows in which none of the fields is missing, None, ``""`` or ``[]``."""
 
     def __init__(self, fields: Sequence[str]) -> None:

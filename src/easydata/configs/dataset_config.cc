@@ -12,6 +12,25 @@ namespace {
 
 constexpr char kUseFast[] = "use_fast";
 
+/// "$NAME" or "${NAME}" in a path; "" where there is none.
+std::string ShellVariableIn(const std::string& path) {
+  const auto is_of_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
+  };
+  for (size_t at = path.find('$'); at != path.npos; at = path.find('$', at + 1)) {
+    size_t end = at + 1;
+    const bool is_braced = end < path.size() && path[end] == '{';
+    if (is_braced) ++end;
+    const size_t name = end;
+    while (end < path.size() && is_of_name(path[end])) ++end;
+    const bool is_number = end > name && path[name] >= '0' && path[name] <= '9';
+    if (end == name || is_number) continue;
+    if (is_braced && (end == path.size() || path[end] != '}')) continue;
+    return path.substr(at, end - at + (is_braced ? 1 : 0));
+  }
+  return "";
+}
+
 void CheckLocation(const std::string& value, bool is_written, const std::string& path,
                    config::Problems* problems) {
   const auto add = [&](config::Problem::Kind kind, const std::string& what) {
@@ -20,6 +39,14 @@ void CheckLocation(const std::string& value, bool is_written, const std::string&
   };
   if (value.find('\0') != std::string::npos) {
     add(config::Problem::Kind::kValue, " has a NUL character, which no path can");
+  }
+  if (is_written) {
+    if (const std::string variable = ShellVariableIn(value); !variable.empty()) {
+      add(config::Problem::Kind::kValue,
+          " holds " + variable + ", which no shell has put in here: write the folder itself, or " +
+              "give it on the command line, which a shell reads (-o \"" + variable + "/...\")");
+      return;
+    }
   }
   // What is read may be at schemes that are known when they are asked for.
   if (!is_written || value.find("://") == std::string::npos) return;
@@ -200,7 +227,14 @@ config::FieldList DatasetConfig::Fields() {
           "(sft, dpo, orpo, cpo, kto, bco, grpo, ppo, reward, embedding), alone or with options "
           "({name: sft, max_length: 1024}), with the dataset's tokenizer; or a transform of "
           "your own, an object or its import path. Rows of tokens are not tokenized again."}
-          .ActsAt({"examples", "map"}),
+          .ActsAt(NodesOfSteps()),
+      config::Field{
+          "transforms", &C::transforms,
+          "Several in place of transform, in this order: {rename: {old: new}}, {select: [a]}, "
+          "{drop: [a]}, {cast: {a: float64}}, {add_field: {a: value}}, {filter_non_empty: [a]}, "
+          "which the engine runs on whole columns; what `transform` takes, or {sft: {max_length: "
+          "1024}}; and objects."}
+          .ActsAt(NodesOfSteps()),
       config::Field{
           "chat_template", &C::chat_template,
           "Chat template of this dataset in place of its tokenizer's: the text, or the path of "
@@ -317,6 +351,11 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
     CheckStorageOptions(*storage_options, config::JoinPath(path, "storage_options"), problems);
   }
   if (transform) CheckTransform(*transform, config::JoinPath(path, "transform"), problems);
+  if (transforms) CheckTransforms(*transforms, config::JoinPath(path, "transforms"), problems);
+  if (transform && transforms) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "transform"),
+                         "stands beside transforms; put it into that list, where it is to act"});
+  }
   if (tokenizer_kwargs) {
     std::vector<std::string> known = config::FieldNames<TokenizerConfig>();
     known.erase(known.begin());  // name_or_path is what `tokenizer` says

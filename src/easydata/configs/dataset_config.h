@@ -50,6 +50,7 @@ struct DatasetConfig {
   std::optional<std::vector<std::string>> additional_fields;
   std::optional<config::Callback> format_callback;
   std::optional<TransformChoice> transform;
+  std::optional<std::vector<TransformChoice>> transforms;
   std::optional<std::string> chat_template;
   std::optional<std::string> template_date;
   std::optional<config::Named<config::AnyValue>> chat_template_kwargs;
