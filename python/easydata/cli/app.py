@@ -9,23 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from easydata.cli import cache_commands, flags
-from easydata.cli.bench import bench_files
-from easydata.cli.bench import bench_tokenizer as run_bench
 from easydata.cli.common_flags import CONFIG as _CONFIG
 from easydata.cli.common_flags import JSON as _JSON
 from easydata.cli.completion import next_words, script
 from easydata.cli.help_groups import GroupedCommand
-from easydata.cli.init import init as init_config
-from easydata.cli.inspect_batches import inspect_batches
-from easydata.cli.inspect_masks import inspect_masks
-from easydata.cli.inspect_rows import inspect_rows
-from easydata.cli.jobs import convert, pack, tokenize
-from easydata.cli.push import push as push_output
 from easydata.cli.report import InterruptedJobError, Report
-from easydata.cli.stats import stats
-from easydata.cli.status import status as tell_status
 from easydata.cli.usage import UsageError
-from easydata.cli.verify import verify as verify_files
 from easydata.core.config import ConfigError
 from easydata.core.config_class import config_names
 from easydata.core.shown_text import shown
@@ -134,11 +123,15 @@ def _command(
 
 def _tokenize(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
     """Tokenize text and write the tokens."""
+    from easydata.cli.jobs import tokenize
+
     tokenize(flags.with_ray(values, ray), report, dry=dry_run)
 
 
 def _pack(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
     """Tokenize text (unless it is tokenized), pack it into rows of one length and write them."""
+    from easydata.cli.jobs import pack
+
     pack(flags.with_ray(values, ray), report, dry=dry_run)
 
 
@@ -147,6 +140,8 @@ def _convert(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -
 
     ArrayRecord files have one column, or rows as JSON (--encode json).
     """
+    from easydata.cli.jobs import convert
+
     convert(flags.with_ray(values, ray), report, dry=dry_run)
 
 
@@ -161,6 +156,8 @@ def _stats(
 
     With --shuffle it tells how well the data is shuffled.
     """
+    from easydata.cli.stats import stats
+
     stats(values, report, shuffle=shuffle_quality, batch_size=batch_size, tokens=tokens)
 
 
@@ -310,6 +307,10 @@ def inspect(
     Of files: columns, tokens, and where documents begin. Of a config: rows as training gets them,
     with the text, dataset, file and row of each segment; with --mask what is trained on.
     """
+    from easydata.cli.inspect_batches import inspect_batches
+    from easydata.cli.inspect_masks import inspect_masks
+    from easydata.cli.inspect_rows import inspect_rows
+
     report = Report(as_json=as_json)
     file = flags.only_one("--config", config)
     if mask:
@@ -339,6 +340,8 @@ def verify(
     as_json: _JSON = False,
 ) -> int:
     """Read files whole and compare them with what is known of them; exit 1 if one is damaged."""
+    from easydata.cli.verify import verify as verify_files
+
     intact = verify_files(data, tokenizer, vocab_size, Report(as_json=as_json))
     return DONE if intact else FAILED
 
@@ -351,6 +354,8 @@ def status(
     as_json: _JSON = False,
 ) -> None:
     """Tell how far a job is that runs or was stopped, of its output alone; also on a store."""
+    from easydata.cli.status import status as tell_status
+
     tell_status(folders, Report(as_json=as_json))
 
 
@@ -372,6 +377,8 @@ def push(
     as_json: _JSON = False,
 ) -> None:
     """Push a finished output to a dataset repository of the Hub; run again, it resumes."""
+    from easydata.cli.push import push as push_output
+
     push_output(folder, repo_id, private, token, config_name, Report(as_json=as_json))
 
 
@@ -406,6 +413,8 @@ def bench_tokenizer(
     as_json: _JSON = False,
 ) -> None:
     """Measure text to ids; the ids are compared, too."""
+    from easydata.cli.bench import bench_tokenizer as run_bench
+
     run_bench(data, tokenizer, content_field, megabytes, rounds, Report(as_json=as_json))
 
 
@@ -424,6 +433,8 @@ def bench(
     as_json: _JSON = False,
 ) -> None:
     """Measure tokenizing and packing of your own text, beside the `tokenizers` library."""
+    from easydata.cli.bench import bench_files
+
     bench_files(
         data, tokenizer, content_field, seq_length, megabytes, rounds, Report(as_json=as_json)
     )
@@ -447,6 +458,8 @@ def init(
     as_json: _JSON = False,
 ) -> None:
     """Look at the data of a folder, and write a commented pipeline.yaml that runs as it is."""
+    from easydata.cli.init import init as init_config
+
     init_config(folder, tokenizer, config, overwrite, Report(as_json=as_json))
 
 

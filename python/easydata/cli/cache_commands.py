@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from easydata.cli import token_cache
 from easydata.cli.common_flags import CONFIG as _CONFIG
 from easydata.cli.common_flags import JSON as _JSON
 from easydata.cli.report import Report
+from easydata.sources.token_stores import DEFAULT_FOLDER
 
 DONE, FAILED = 0, 1
 
@@ -15,9 +15,7 @@ commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 _FOLDER = Annotated[
     str | None,
-    typer.Argument(
-        metavar="DIR", help=f"Folder of the cache; unset: {token_cache.DEFAULT_FOLDER}."
-    ),
+    typer.Argument(metavar="DIR", help=f"Folder of the cache; unset: {DEFAULT_FOLDER}."),
 ]
 _CACHES = Annotated[
     list[str] | None,
@@ -39,6 +37,8 @@ _PACKED = Annotated[
 @commands.command("list")
 def cache_list(folder: _FOLDER = None, config: _CACHES = None, as_json: _JSON = False) -> None:
     """Tell what is kept: by what it was made, rows, tokens, size and last use."""
+    from easydata.cli import token_cache
+
     token_cache.list_plans(token_cache.folders_of(folder, config), Report(as_json=as_json))
 
 
@@ -47,6 +47,8 @@ def cache_explain(
     file: _CFG = None, config: _CONFIG = None, packed: _PACKED = None, as_json: _JSON = False
 ) -> None:
     """Tell of each dataset how much is kept, and why the rest is not; nothing is made."""
+    from easydata.cli import token_cache
+
     token_cache.explain(token_cache.config_file(file, config), packed, Report(as_json=as_json))
 
 
@@ -65,6 +67,8 @@ def cache_fill(
     as_json: _JSON = False,
 ) -> None:
     """Make what is missing now, so that no job has to."""
+    from easydata.cli import token_cache
+
     found = token_cache.config_file(file, config)
     token_cache.fill(found, packed, Report(as_json=as_json), processes, ray)
 
@@ -72,6 +76,8 @@ def cache_fill(
 @commands.command("verify")
 def cache_verify(folder: _FOLDER = None, config: _CACHES = None, as_json: _JSON = False) -> int:
     """Read all that is kept and check its hashes; exit 1 where something is damaged."""
+    from easydata.cli import token_cache
+
     found = token_cache.folders_of(folder, config)
     return DONE if token_cache.verify_stores(found, Report(as_json=as_json)) else FAILED
 
@@ -89,5 +95,7 @@ def cache_prune(
     as_json: _JSON = False,
 ) -> None:
     """Remove what was used longest ago; what a running job has open stays."""
+    from easydata.cli import token_cache
+
     found = token_cache.folders_of(folder, config)
     token_cache.prune(found, max_bytes, older_than, Report(as_json=as_json))

@@ -222,3 +222,12 @@ def test_options_of_stores_have_a_flag(data: Path, capsys: pytest.CaptureFixture
 def test_every_command_has_groups() -> None:
     assert len(app.registered_commands) >= 8
     assert all(each.cls.__name__ == "GroupedCommand" for each in app.registered_commands)
+
+
+def test_help_imports_no_work() -> None:
+    """What a command does is imported when it runs: --help and completion stay quick."""
+    program = (
+        "import sys, easydata.cli.app;"
+        "print([m for m in sys.modules if m.startswith(('easydata.execution', 'pyarrow'))])"
+    )
+    assert run_python("-c", program).stdout == "[]\n"
