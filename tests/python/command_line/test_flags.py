@@ -12,7 +12,7 @@ import pytest
 from easydata.cli import main
 from easydata.cli.app import app
 from easydata.cli.flag_words import FlagWords
-from programs import environment
+from programs import environment, run_python
 from small_data import jsonl
 
 import easydata
