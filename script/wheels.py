@@ -99,6 +99,7 @@ def _run(*command: str) -> str:
 
 
 def main() -> None:
+    """Does what the command line says."""
     match sys.argv[1:]:
         case ["engines"]:
             print("\n".join(engines()))

@@ -28,7 +28,8 @@ def load(name: str) -> None:
         # The engine looks for libarrow beside the package alone; else it has to be there already.
         importlib.import_module("pyarrow")
     spec = importlib.util.spec_from_file_location(name, engine)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

@@ -15,7 +15,8 @@ MINOR = ".".join(pa.__version__.split(".")[:2])
 VERSION = int(MINOR.split(".")[0]) * 100 + int(MINOR.split(".")[1])
 READ = (
     "import easydata._native, sys; print('pyarrow' in sys.modules);"
-    "print(list(easydata.create_source(easydata.DatasetConfig(data_files=[{'text': 'It works.'}]))))"
+    "rows = easydata.DatasetConfig(data_files=[{'text': 'It works.'}]);"
+    "print(list(easydata.create_source(rows)))"
 )
 
 
