@@ -5,6 +5,7 @@ wheels.py merge FOLDER WHEEL...: one wheel with the engines of all
 wheels.py check WHEEL: names of symbols, versions of symbols, size
 """
 
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -18,27 +19,52 @@ ROOT = Path(__file__).resolve().parents[1]
 MOST_BYTES = 12_000_000
 # What manylinux_2_28 promises (auditwheel's policy), and what nobody else may see of the module.
 NEWEST = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11)}
+# What is linked in, and where its licence lies: Debian's copyright files, and packages of Python.
+INSIDE: dict[str, Path | str] = {
+    "PCRE2": Path("/usr/share/doc/libpcre2-dev/copyright"),
+    "xxHash": Path("/usr/share/doc/libxxhash-dev/copyright"),
+    "JSON for Modern C++": Path("/usr/share/doc/nlohmann-json3-dev/copyright"),
+    "parts of libstdc++ (GCC Runtime Library Exception)": Path(
+        "/usr/share/doc/gcc-12-base/copyright"
+    ),
+    "simdjson": "pysimdjson",
+    "nanobind": "nanobind",
+}
 FOREIGN = re.compile(r"simdjson|pcre2_|XXH")
 
 
-def engines() -> list[str]:
-    """The versions of pyarrow that there are engines for, oldest first."""
+def settings() -> dict[str, list[str]]:
+    """What pyproject.toml says of pyarrow: `engines`, oldest first, and `unsound` versions."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    versions: list[str] = project["tool"]["easydata"]["engines"]
-    return versions
+    found: dict[str, list[str]] = project["tool"]["easydata"]
+    return found
 
 
 def requirement() -> str:
-    """What of pyarrow a wheel with all engines runs with.
+    """What of pyarrow a wheel with all engines runs with: each minor version has an engine."""
+    minors = [tuple(map(int, each.split(".")[:2])) for each in settings()["engines"]]
+    (major, minor), (last_major, last_minor) = minors[0], minors[-1]
+    left_out = [f"!={version}" for version in settings()["unsound"]]
+    return ",".join([f">={major}.{minor}", f"<{last_major}.{last_minor + 1}", *left_out])
 
-    A minor version has an engine of its own; patches before the sound one are left out.
-    """
-    versions = [tuple(map(int, each.split("."))) for each in engines()]
-    (major, minor, _), (next_major, next_minor, _) = versions[0], versions[-1]
-    left_out = [
-        f"!={major}.{minor}.{patch}" for major, minor, sound in versions for patch in range(sound)
-    ]
-    return ",".join([f">={major}.{minor}", f"<{next_major}.{next_minor + 1}", *left_out])
+
+def notice() -> str:
+    """The licences of what is linked into an engine."""
+    parts = ["EasyData is under the Apache License 2.0 (LICENSE). Its engines contain:"]
+    for name, source in INSIDE.items():
+        if isinstance(source, Path):
+            texts = [source.read_text(encoding="utf-8")]
+        else:
+            files = importlib.metadata.files(source) or []
+            texts = [file.read_text() for file in files if file.name.startswith("LICENSE")]
+        if not texts:
+            raise SystemExit(f"wheels.py: {source} has no licence to copy")
+        parts += [f"\n{'=' * 80}\n{name}\n{'=' * 80}\n", *texts]
+    parts.append(
+        "\nsimdjson itself, whose sources pysimdjson carries, is under the Apache License 2.0 or the "
+        "MIT License, as you choose.\n"
+    )
+    return "\n".join(parts)
 
 
 def merge(folder: Path, wheels: list[Path]) -> None:
@@ -65,6 +91,9 @@ def merge(folder: Path, wheels: list[Path]) -> None:
         if found != 1:
             raise SystemExit("wheels.py: METADATA requires pyarrow in no line, or in several")
         metadata.write_text(merged, encoding="utf-8")
+        licences = metadata.parent / "licenses"
+        licences.mkdir(exist_ok=True)
+        (licences / "NOTICE").write_text(notice(), encoding="utf-8")
         _run("wheel", "pack", str(first), "-d", str(folder))
 
 
@@ -76,8 +105,12 @@ def check(wheel: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         zipfile.ZipFile(wheel).extractall(folder)
         modules = sorted(Path(folder).glob("easydata/_pa*/_native.*.so"))
-        if len(modules) != len(engines()):
-            raise SystemExit(f"{wheel.name}: {len(modules)} engines for {', '.join(engines())}")
+        engines = settings()["engines"]
+        if len(modules) != len(engines):
+            raise SystemExit(f"{wheel.name}: {len(modules)} engines for {', '.join(engines)}")
+        notices = list(Path(folder).glob("*.dist-info/licenses/NOTICE"))
+        if not notices or any(name not in notices[0].read_text("utf-8") for name in INSIDE):
+            raise SystemExit(f"{wheel.name}: a licence of what is inside is missing")
         for module in modules:
             for problem in problems(module):
                 raise SystemExit(f"{wheel.name}: {module.relative_to(folder)}: {problem}")
@@ -102,7 +135,7 @@ def main() -> None:
     """Does what the command line says."""
     match sys.argv[1:]:
         case ["engines"]:
-            print("\n".join(engines()))
+            print("\n".join(settings()["engines"]))
         case ["merge", folder, *wheels] if wheels:
             merge(Path(folder), [Path(each) for each in wheels])
         case ["check", wheel]:
