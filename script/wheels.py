@@ -61,7 +61,7 @@ def notice() -> str:
             raise SystemExit(f"wheels.py: {source} has no licence to copy")
         parts += [f"\n{'=' * 80}\n{name}\n{'=' * 80}\n", *texts]
     parts.append(
-        "\nsimdjson itself, whose sources pysimdjson carries, is under the Apache License 2.0 or the "
+        "\nsimdjson, whose sources pysimdjson carries, is under the Apache License 2.0 or the "
         "MIT License, as you choose.\n"
     )
     return "\n".join(parts)
