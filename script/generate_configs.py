@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what follows from the configs' declarations: types, a typed stub and a reference page.
+"""Writes what follows from the configs' declarations: types, typed stubs and reference pages.
 
 Usage: script/generate_configs.py [--check]   (--check only says whether they are up to date)
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import option_signatures
+import transform_options
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -43,6 +44,7 @@ _CHOICES = {
     "Identity": ("DatasetConfig", "identity"),
     "SourceShuffle": ("DatasetConfig", "shuffle"),
     "SampleBy": ("DatasetConfig", "sample_by"),
+    "TokenType": ("DatasetConfig", "dtype"),
 }
 
 
@@ -120,6 +122,7 @@ def outputs() -> dict[Path, str]:
         ROOT / "python/easydata/core/config.pyi": stub(),
         ROOT / "python/easydata/core/signatures.pyi": option_signatures.stub(),
         ROOT / "docs/reference/configs.md": _native.config_reference(),
+        ROOT / "docs/reference/transforms.md": transform_options.page(),
     }
 
 

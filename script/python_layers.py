@@ -19,6 +19,7 @@ TOP = "easydata"
 FLOORS = (
     ("engines",),
     ("_native", "forks"),
+    ("arguments",),
     ("keywords",),
     ("lazy_names",),
     ("core", "tokenizers"),

@@ -51,6 +51,7 @@ def main(folder: Path, steps: int) -> None:
     """Trains up to so many steps, from the folder's checkpoint if it has one."""
     accelerator = Accelerator()
     with accelerator.main_process_first():
+        folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "chats.jsonl").exists():
             make_data(folder)
     sft = SFTPreprocessTransform(

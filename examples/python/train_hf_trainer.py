@@ -1,4 +1,4 @@
-"""Trains the Hugging Face Trainer on batches of EasyData; a checkpoint has the data's position too.
+"""Trains the Hugging Face Trainer on rows of EasyData, and goes on where it was stopped.
 
     python examples/python/train_hf_trainer.py
     python examples/python/train_hf_trainer.py --folder run --steps 4      # and again with 8
@@ -18,13 +18,11 @@ from easydata.trainers import SFTPreprocessTransform
 from tokenizers import Tokenizer
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
-from torch.utils.data import DataLoader
 from transformers import (
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedTokenizerFast,
     Trainer,
-    TrainerCallback,
     TrainingArguments,
 )
 from transformers.trainer_utils import get_last_checkpoint
@@ -61,25 +59,9 @@ def chat(n: int) -> list[dict[str, str]]:
     return [asked, {"role": "assistant", "content": f"It is {n + n}."}]
 
 
-class SavePosition(TrainerCallback):  # type: ignore[misc]
-    """Puts the position in the data into each checkpoint."""
-
-    def __init__(self, batches: Any) -> None:
-        self.batches = batches
-
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Called once the checkpoint's folder is there."""
-        checkpoint = Path(args.output_dir, f"checkpoint-{state.global_step}")
-        (checkpoint / "data.json").write_text(json.dumps(self.batches.state_dict()))
-
-
-def with_long_ids(batch: dict[str, Any]) -> dict[str, Any]:
-    """What torch's losses want."""
-    return {name: values.long() for name, values in batch.items()}
-
-
 def main(folder: Path, steps: int) -> None:
     """Trains up to so many steps, from the folder's last checkpoint if it has one."""
+    folder.mkdir(parents=True, exist_ok=True)
     chats = folder / "chats.jsonl"
     if not chats.exists():
         chats.write_text("".join(json.dumps({"messages": chat(n)}) + "\n" for n in range(64)))
@@ -90,34 +72,24 @@ def main(folder: Path, steps: int) -> None:
             tokenizer, max_length=128, mask_prompt=True, labels=True, fixed_shapes=False
         )
     )
-    shown = examples.select_fields(["input_ids", "attention_mask", "labels"])
     args = TrainingArguments(
         output_dir=str(folder / "trained"),
-        max_steps=steps,
+        max_steps=steps,  # how many examples the chats make is not known before
+        per_device_train_batch_size=4,
         learning_rate=1e-2,
         lr_scheduler_type="constant",
         logging_steps=1,
         save_steps=4,
-        ignore_data_skip=True,  # the position is loaded, nothing is to be skipped
         report_to="none",
     )
     torch.manual_seed(0)
-    with AsyncDataLoader(
-        shown, batch_size=4, epochs=1000, shuffle_buffer_size=64, seed=0, **easydata.torch.ranks()
-    ) as loader:
-        batches = easydata.torch.dataset(loader, batches=True)
-        trainer = Trainer(
-            tiny_model(tokenizer), args, train_dataset=batches, callbacks=[SavePosition(batches)]
-        )
-        # The batches as they come; each process gets its own part of each.
-        trainer.get_train_dataloader = lambda: DataLoader(
-            batches, batch_size=None, collate_fn=with_long_ids
-        )
+    with AsyncDataLoader(examples, batch_size=64, shuffle_buffer_size=64, seed=0) as loader:
+        data = easydata.torch.dataset(loader, for_trainer=True)
+        trainer = Trainer(tiny_model(tokenizer), args, train_dataset=data)
         checkpoint = None
         if Path(args.output_dir).exists():
             checkpoint = get_last_checkpoint(args.output_dir)
-        if checkpoint is not None:
-            batches.load_state_dict(json.loads(Path(checkpoint, "data.json").read_text()))
+        # It leaves out the batches that it has had, and goes on with the next one.
         trainer.train(resume_from_checkpoint=checkpoint)
     for entry in trainer.state.log_history:
         if "loss" in entry:

@@ -64,6 +64,7 @@ def step_of(model: Any, batch: Any) -> tuple[Any, Any]:
 
 def main(folder: Path, steps: int) -> None:
     """Trains up to so many steps, from the folder's checkpoint if it has one."""
+    folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "chats.jsonl").exists():
         make_data(folder)
     # Rows of one length, as they are by default: JAX compiles the step once.

@@ -46,6 +46,7 @@ def make_data(folder: Path) -> None:
 
 def main(folder: Path, steps: int) -> None:
     """Trains up to so many steps, from the folder's checkpoint if it has one."""
+    folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "chats.jsonl").exists():
         make_data(folder)
     sft = SFTPreprocessTransform(

@@ -113,7 +113,7 @@ void BindConfig(nb::module_& m) {
         return configs::NamesHubDataset(type, data_files);
       },
       nb::arg("type").none(), nb::arg("data_files"),
-      "Whether a config names a data set of the Hugging Face Hub, and not files.");
+      "Whether a config names a dataset of the Hugging Face Hub, and not files.");
   m.def(
       "config_descriptors", [] { return Described(configs::AllConfigs()); },
       "Every config and its options, as JSON.");

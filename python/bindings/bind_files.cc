@@ -56,6 +56,11 @@ PyFileListing WithIdentity(const PyFileListing& listing, const std::string& iden
     WithoutGil released;
     for (files::FileInfo& file : out.files) {
       status = storage::SetIdentity(kind, exec::StopScope::Interrupted, &file);
+      if (status.ok() && file.index != nullptr) {
+        files::FileInfo index = *file.index;
+        status = storage::SetIdentity(kind, exec::StopScope::Interrupted, &index);
+        file.index = std::make_shared<const files::FileInfo>(std::move(index));
+      }
       if (!status.ok()) break;
     }
   }
@@ -65,41 +70,72 @@ PyFileListing WithIdentity(const PyFileListing& listing, const std::string& iden
 
 /// What pickle keeps of a file: URI, size, identity by name, time of change, hash.
 using PickledFile = std::tuple<std::string, int64_t, std::string, int64_t, std::string>;
-/// The files, the options that reach them as JSON, and addresses with what is secret in them.
-using PickledListing = std::tuple<std::vector<PickledFile>, std::string, std::vector<std::string>>;
+/// The files, the options that reach them as JSON, addresses with what is secret in them, and the
+/// indexes of files that have one, by their numbers.
+using PickledListing = std::tuple<std::vector<PickledFile>, std::string, std::vector<std::string>,
+                                  std::vector<std::pair<size_t, PickledFile>>>;
+
+PickledFile PickleFile(const files::FileInfo& file) {
+  return {file.uri, file.size, NameOf(files::NamesOf(file.identity.kind), file.identity.kind),
+          file.identity.mtime_ns, file.identity.tag};
+}
 
 PickledListing PickleFiles(const PyFileListing& listing) {
   std::vector<PickledFile> files;
+  std::vector<std::pair<size_t, PickledFile>> indexes;
   for (const files::FileInfo& file : listing.files) {
-    files.emplace_back(file.uri, file.size,
-                       NameOf(files::NamesOf(file.identity.kind), file.identity.kind),
-                       file.identity.mtime_ns, file.identity.tag);
+    if (file.index != nullptr) indexes.emplace_back(files.size(), PickleFile(*file.index));
+    files.push_back(PickleFile(file));
   }
   return {std::move(files), listing.storage->options().ToJson().dump(),
-          listing.storage->secret_addresses()};
+          listing.storage->secret_addresses(), std::move(indexes)};
+}
+
+files::FileInfo UnpickleFile(const PickledFile& pickled, const PyFileListing& listing) {
+  const auto& [uri, size, kind, mtime_ns, tag] = pickled;
+  return {uri, size, {IdentityOf(kind), mtime_ns, tag}, listing.storage};
 }
 
 PyFileListing UnpickleFiles(const PickledListing& pickled) {
-  const auto& [files, options, addresses] = pickled;
+  const auto& [files, options, addresses, indexes] = pickled;
   PyFileListing out;
   out.storage = std::make_shared<storage::Storage>(
       Unwrap(storage::StorageOptions::FromJson(nlohmann::json::parse(options))));
   for (const std::string& address : addresses) {
     Unwrap(out.storage->NamesOf(Unwrap(files::Address::Parse(address))));
   }
-  for (const auto& [uri, size, kind, mtime_ns, tag] : files) {
-    out.files.push_back({uri, size, {IdentityOf(kind), mtime_ns, tag}, out.storage});
+  for (const PickledFile& file : files) out.files.push_back(UnpickleFile(file, out));
+  for (const auto& [number, index] : indexes) {
+    out.files.at(number).index = std::make_shared<const files::FileInfo>(UnpickleFile(index, out));
   }
   return out;
 }
 
-/// A listing as JSON, for other processes of the job: [[uri, bytes, mtime_ns, tag], ...].
+nlohmann::json FileToJson(const files::FileInfo& file) {
+  return {file.uri, file.size, file.identity.mtime_ns, file.identity.tag};
+}
+
+/// A listing as JSON, for other processes of the job: [[uri, bytes, mtime_ns, tag], ...]; where a
+/// file has an index, that as a fifth.
 std::string ListingToJson(const PyFileListing& listing) {
   nlohmann::json files = nlohmann::json::array();
   for (const files::FileInfo& file : listing.files) {
-    files.push_back({file.uri, file.size, file.identity.mtime_ns, file.identity.tag});
+    files.push_back(FileToJson(file));
+    if (file.index != nullptr) files.back().push_back(FileToJson(*file.index));
   }
   return files.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool IsFileOfListing(const nlohmann::json& file) {
+  return file.is_array() && (file.size() == 4 || file.size() == 5) && file[0].is_string() &&
+         file[1].is_number_integer() && file[2].is_number_integer() && file[3].is_string();
+}
+
+files::FileInfo FileFromJson(const nlohmann::json& file, const PyFileListing& listing) {
+  return {file[0].get<std::string>(),
+          file[1].get<int64_t>(),
+          {files::IdentityKind::kTime, file[2].get<int64_t>(), file[3].get<std::string>()},
+          listing.storage};
 }
 
 /// The listing that ListingToJson() wrote. `data_files` name what is secret in addresses.
@@ -112,18 +148,15 @@ PyFileListing ListingFromJson(const std::string& text, const std::vector<std::st
   }
   const auto files = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto is_file = [](const nlohmann::json& file) {
-    return file.is_array() && file.size() == 4 && file[0].is_string() &&
-           file[1].is_number_integer() && file[2].is_number_integer() && file[3].is_string();
+    return IsFileOfListing(file) && (file.size() == 4 || IsFileOfListing(file[4]));
   };
   if (!files.is_array() || !std::all_of(files.begin(), files.end(), is_file)) {
     throw nb::value_error("it is no listing that freeze() made");
   }
   for (const nlohmann::json& file : files) {
-    out.files.push_back(
-        {file[0].get<std::string>(),
-         file[1].get<int64_t>(),
-         {files::IdentityKind::kTime, file[2].get<int64_t>(), file[3].get<std::string>()},
-         out.storage});
+    out.files.push_back(FileFromJson(file, out));
+    if (file.size() == 4) continue;
+    out.files.back().index = std::make_shared<const files::FileInfo>(FileFromJson(file[4], out));
   }
   return out;
 }

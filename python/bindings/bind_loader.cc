@@ -260,6 +260,7 @@ class PyLoader {
     out["since_start"] = since_start;
     out["stream"] = of_stream;
     out["queue"] = queue;
+    out["eta_seconds"] = nb::cast(stats.seconds_left);
     for (const char* key :
          {"rows", "batches", "bytes_read", "seconds", "wait_seconds", "busy_seconds", "io"}) {
       out[key] = since_start[key];
@@ -295,17 +296,28 @@ class PyLoader {
 
   bool closed() const { return loader_->closed(); }
 
+  nb::dict Paddings() const {
+    nb::dict out;
+    for (const auto& [name, padding] : paddings_) {
+      const auto side = nb::str(padding.left ? "left" : "right");
+      out[nb::str(name.c_str(), name.size())] = nb::make_tuple(padding.value, side);
+    }
+    return out;
+  }
+
  private:
   nb::object ToPython(const loader::LoaderBatch& batch) {
     nb::dict out;
     for (const loader::LoaderColumn& column : batch.columns) {
       out[ColumnName(column)] = ColumnToPython(column, &json_);
+      paddings_[column.name] = column.padding;
     }
     return out;
   }
 
   std::shared_ptr<loader::Loader> loader_;
   JsonValues json_;
+  std::map<std::string, loader::Padding> paddings_;  // by column, of the batches so far
 };
 
 std::map<std::string, loader::PadSpec> PaddingFromPython(nb::handle padding) {
@@ -402,6 +414,10 @@ void BindLoader(nb::module_& m) {
           "What sets the pace. Of one of several loaders: `training`, the seconds of the trainer's "
           "own work, and `elsewhere`, those of waiting for the others.")
       .def("digest", &PyLoader::Digest)
+      .def_prop_ro("paddings", &PyLoader::Paddings,
+                   nb::sig("def paddings(self) -> dict[str, tuple[float, str]]"),
+                   "What rows of each column, of the batches so far, are filled up with, and at "
+                   "which side.")
       .def("close", &PyLoader::Close)
       .def_prop_ro("closed", &PyLoader::closed);
   m.def(

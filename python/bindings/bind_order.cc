@@ -178,7 +178,7 @@ void BindOrder(nb::module_& m) {
         return std::pair(range.begin, range.end);
       },
       nb::arg("num_rows"), nb::arg("part"), nb::arg("parts"),
-      "The rows [begin, end) of a host's share of a data set: RowShare::Of().");
+      "The rows [begin, end) of a host's share of a dataset: RowShare::Of().");
   m.def(
       "grain_permuted",
       [](uint64_t size, uint64_t seed, uint64_t epoch, uint64_t begin, uint64_t end) {

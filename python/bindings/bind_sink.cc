@@ -36,6 +36,12 @@ nb::dict ToDict(const sink::WriteProgress& progress) {
   out["bytes"] = progress.bytes;
   out["shards"] = progress.shards;
   out["kept_shards"] = progress.kept_shards;
+  if (progress.read.share().has_value()) {
+    const char* done = progress.read.in_bytes ? "input_bytes" : "input_parts";
+    const char* whole = progress.read.in_bytes ? "total_input_bytes" : "total_input_parts";
+    out[done] = static_cast<int64_t>(progress.read.done);
+    out[whole] = static_cast<int64_t>(progress.read.whole);
+  }
   return out;
 }
 

@@ -92,6 +92,11 @@ class PassIterator {
     return batch;
   }
 
+  /// How much of the pass, or of its unit, was read: from 0 to 1, where that is known.
+  std::optional<double> ReadShare() const {
+    return stage_ == nullptr ? 1.0 : stage_->stats().read.share();
+  }
+
   void Close() {
     if (stage_ == nullptr && context_.pool == nullptr) return;
     if (forks_ != exec::NumForks()) {
@@ -195,6 +200,7 @@ class BatchIterator {
     if (!batch.has_value()) throw nb::stop_iteration();
     return ExportBatch(batch->rows);
   }
+  std::optional<double> ReadShare() const { return pass_.ReadShare(); }
   void Close() { pass_.Close(); }
   void EndWork() { pass_.Close(); }
 
@@ -546,6 +552,8 @@ void BindSource(nb::module_& m) {
   BindOwner<BatchIterator>(m, "BatchIterator", "Batches of a stream as pyarrow record batches.")
       .def("__iter__", &Self, nb::sig("def __iter__(self) -> BatchIterator"))
       .def("__next__", &BatchIterator::Next)
+      .def_prop_ro("read_share", &BatchIterator::ReadShare,
+                   "How much of what is gone through was read: an estimate from 0 to 1, or None.")
       .def("close", &BatchIterator::Close);
   m.def(
       "iterate_rows",

@@ -3,7 +3,7 @@
 """EasyData: the data engine for training language models.
 
 Reads text, chats and tables, transforms, tokenizes, mixes and packs them, saves them or feeds them
-to training, and can stop anywhere and go on with exactly the batches that would have come.
+to training, and can stop anywhere and resume with exactly the batches that would have come.
 Importing it is cheap: what a name needs is imported when the name is first used.
 """
 
@@ -105,6 +105,7 @@ if TYPE_CHECKING:
         TransformedShardedSource,
     )
     from easydata.sources.text import TextShardedSource
+    from easydata.sources.token_files import TokenFilesShardedSource
     from easydata.sources.tokenized import TokenizedShardedSource, tokenize_dataset_config
     from easydata.sources.weight_schedule import WeightScheduler
     from easydata.tokenizers.tokenizer import Tokenizer
@@ -226,6 +227,7 @@ else:
             "SourceStageConfig": "easydata.core.config",
             "TextDatasetInform": "easydata.legacy.types",
             "TextShardedSource": "easydata.sources.text",
+            "TokenFilesShardedSource": "easydata.sources.token_files",
             "TokenizeStage": "easydata.execution.stages",
             "TokenizeStageConfig": "easydata.core.config",
             "TokenizedShardedSource": "easydata.sources.tokenized",
@@ -362,6 +364,7 @@ __all__ = [
     "SourceStageConfig",
     "TextDatasetInform",
     "TextShardedSource",
+    "TokenFilesShardedSource",
     "TokenizeStage",
     "TokenizeStageConfig",
     "TokenizedShardedSource",

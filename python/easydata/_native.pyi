@@ -57,7 +57,7 @@ def num_threads() -> int:
 
 def names_hub_dataset(type: str | None, data_files: Sequence[str]) -> bool:
     """
-    Whether a config names a data set of the Hugging Face Hub, and not files.
+    Whether a config names a dataset of the Hugging Face Hub, and not files.
     """
 
 def config_descriptors() -> str:
@@ -229,9 +229,9 @@ class FileListing:
 
     def __len__(self) -> int: ...
 
-    def __getstate__(self) -> tuple[list[tuple[str, int, str, int, str]], str, list[str]]: ...
+    def __getstate__(self) -> tuple[list[tuple[str, int, str, int, str]], str, list[str], list[tuple[int, tuple[str, int, str, int, str]]]]: ...
 
-    def __setstate__(self, arg: tuple[Sequence[tuple[str, int, str, int, str]], str, Sequence[str]], /) -> None: ...
+    def __setstate__(self, arg: tuple[Sequence[tuple[str, int, str, int, str]], str, Sequence[str], Sequence[tuple[int, tuple[str, int, str, int, str]]]], /) -> None: ...
 
 def list_data_files(data_files: Sequence[str], storage_options: object | None = None, keeps_missing: bool = False) -> tuple[FileListing, list[str]]:
     """
@@ -370,6 +370,12 @@ class BatchIterator:
     def __iter__(self) -> BatchIterator: ...
 
     def __next__(self) -> object: ...
+
+    @property
+    def read_share(self) -> float | None:
+        """
+        How much of what is gone through was read: an estimate from 0 to 1, or None.
+        """
 
     def close(self) -> None: ...
 
@@ -849,7 +855,7 @@ def permuted(size: int, seed: int, epoch: int, begin: int, end: int) -> list[int
     """
 
 def share_of_rows(num_rows: int, part: int, parts: int) -> tuple[int, int]:
-    """The rows [begin, end) of a host's share of a data set: RowShare::Of()."""
+    """The rows [begin, end) of a host's share of a dataset: RowShare::Of()."""
 
 def grain_permuted(size: int, seed: int, epoch: int, begin: int, end: int) -> list[int]:
     """The same of Grain's MapDataset.range(size).shuffle(seed)."""
@@ -892,7 +898,7 @@ def mix(streams: Sequence[Stream], options: MixOptions, add_source: bool) -> Str
 class PackedOptions:
     """The options of easydata.PackedShardedSource."""
 
-    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int | None = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, input_field: str = "input_ids", shuffle: bool = True, shuffle_buffer_factor: int = 10, seed: int | None = None, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, balance_groups: int = 1) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int | None = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, input_field: str = "input_ids", shuffle: bool = True, shuffle_buffer_factor: int = 10, seed: int | None = None, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, segment_sources: bool = False, balance_groups: int = 1) -> None: ...
 
     @property
     def names_eos(self) -> bool: ...
@@ -916,7 +922,7 @@ def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str], gr
 class Packer:
     """Packs documents that are handed in one by one."""
 
-    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int | None = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False) -> None: ...
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int | None = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, segment_sources: bool = False) -> None: ...
 
     def add(self, tokens: object) -> list[tuple[Any, list[int]]]:
         """Takes a pyarrow array of tokens; gives the rows that it completes."""
@@ -984,6 +990,12 @@ class Loader:
         """
 
     def digest(self) -> str: ...
+
+    @property
+    def paddings(self) -> dict[str, tuple[float, str]]:
+        """
+        What rows of each column, of the batches so far, are filled up with, and at which side.
+        """
 
     def close(self) -> None: ...
 

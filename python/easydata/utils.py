@@ -81,7 +81,7 @@ def get_cached_filesystem(
 
 
 def is_streaming(dataset: object) -> bool:
-    """Whether a data set of `datasets` can only be read one row after the other."""
+    """Whether a dataset of `datasets` can only be read one row after the other."""
     return hasattr(dataset, "_ex_iterable")
 
 
@@ -112,7 +112,7 @@ def wrap_format_callback(
 
 
 def align_columns_intersection(data: Sequence[datasets.Dataset]) -> list[datasets.Dataset]:
-    """The data sets with the columns alone that all of them have, in the first one's order."""
+    """The datasets with the columns alone that all of them have, in the first one's order."""
     if not data:
         return []
     common = [

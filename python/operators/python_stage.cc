@@ -94,6 +94,12 @@ class PythonStage : public FailingStage {
   StageStats stats() const override {
     StageStats stats;
     stats.rows = rows_;
+    stats.read = ReadShare::Unknown();
+    if (source_->num_rows.has_value() && source_->start_row == 0 && refs_.size() == 1) {
+      const int64_t rows = *source_->num_rows;
+      stats.read = {static_cast<double>(shard_ == 0 ? row_ : rows), static_cast<double>(rows),
+                    /*in_bytes=*/false};
+    }
     return stats;
   }
 

@@ -1,4 +1,4 @@
-"""Hugging Face data sets in folders."""
+"""Hugging Face datasets in folders."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ __all__ = ["DatasetCache"]
 
 _FOLDER = re.compile(r"[0-9a-f]{32}-[0-9a-f]{16}")
 _NO_METADATA = encode_value(None).data
-# Another process may put a new data set in its place meanwhile.
+# Another process may put a new dataset in its place meanwhile.
 _TRIES = 5
 # Files are hashed in pieces.
 _PIECE = 16 << 20
 
 
 class DatasetCache:
-    """Data sets of the library `datasets`, in files that it writes and maps.
+    """Datasets of the library `datasets`, in files that it writes and maps.
 
-    A data set is written to a folder of its own by `save_to_disk()`, then an entry names the folder
+    A dataset is written to a folder of its own by `save_to_disk()`, then an entry names the folder
     and its files, with their hashes. They are compared when a process first asks for them.
 
     Attributes:
@@ -54,7 +54,7 @@ class DatasetCache:
         """Makes the folder.
 
         Args:
-            cache_dir: A folder of this machine. Data sets are in `easydata_datasets` in it; what
+            cache_dir: A folder of this machine. Datasets are in `easydata_datasets` in it; what
                 else is there is left alone.
 
         Raises:
@@ -78,7 +78,7 @@ class DatasetCache:
         return {"cache_dir": str(self.cache_dir), **{each: self._counts[each] for each in names}}
 
     def get(self, key: str) -> datasets.Dataset | datasets.DatasetDict | None:
-        """The data set of a key, its files mapped; None where there is none."""
+        """The dataset of a key, its files mapped; None where there is none."""
         name = entry_name(checked_key(key))
         loaded = None
         for _ in range(_TRIES):
@@ -91,13 +91,13 @@ class DatasetCache:
                 break
             except Exception as error:
                 if self._folder.look(name) == entry:  # of another version of datasets, say
-                    self._tell("load", f"has a data set that cannot be loaded: {error!r}")
+                    self._tell("load", f"has a dataset that cannot be loaded: {error!r}")
                     break
         self._counts["misses" if loaded is None else "hits"] += 1
         return loaded
 
     def put(self, key: str, dataset: datasets.Dataset | datasets.DatasetDict) -> None:
-        """Writes a data set, in place of what the key had.
+        """Writes a dataset, in place of what the key had.
 
         Raises:
             TypeError: It is none, or a stream, or has a format that cannot be written.
@@ -132,7 +132,7 @@ class DatasetCache:
         return self._whole(entry_name(checked_key(key)), key) is not None
 
     def invalidate(self, key: str | None = None) -> None:
-        """Removes the data set of a key, or all of them; of other files none."""
+        """Removes the dataset of a key, or all of them; of other files none."""
         if key is None:
             names = {each.name[:32] for each in self._folders()}
             names |= {each.name[:32] for each in self._folder.entries()}
@@ -159,12 +159,12 @@ class DatasetCache:
                 if now is not None and now.identity == found.identity:
                     self._counts["damaged"] += 1
                     self._folder.set_aside(name, found)
-                    self._tell("damaged", f"has a damaged data set, {name}: {error}")
+                    self._tell("damaged", f"has a damaged dataset, {name}: {error}")
                     return None
             except FileNotFoundError:
                 continue  # it was removed just now
             except (NewerEntry, OSError) as error:
-                self._tell("read", f"has a data set, {name}, that cannot be read: {error}")
+                self._tell("read", f"has a dataset, {name}, that cannot be read: {error}")
                 return None
         return None
 

@@ -34,7 +34,7 @@ def decode_value(data: bytes) -> Any:
     decoder = _Decoder(data)
     value = decoder.value()
     if decoder.at != len(data):
-        raise ValueError("there are bytes behind the value")
+        raise ValueError("there are bytes after the value")
     return value
 
 

@@ -101,7 +101,7 @@ def read_head(file: BinaryIO, size: int, key: str) -> Head:
 
 
 def read_payload(file: BinaryIO, head: Head) -> bytes:
-    """The decompressed payload behind a head that was just read.
+    """The decompressed payload after a head that was just read.
 
     Raises:
         DamagedEntry: It is not what was written.

@@ -139,7 +139,7 @@ class TreeCacheManager(CacheLayer):
         include_content_hash: bool = False,
         content: str | bytes | None = None,
     ) -> str:
-        """A key for a config: 16 digits, behind a prefix, before 8 of a content's.
+        """A key for a config: 16 digits, after a prefix, before 8 of a content's.
 
         Args:
             config: What the value depends on, as JSON has it; of other values the text counts.

@@ -20,8 +20,8 @@ _CURES = {
     "memoryview": "make it bytes",
     "Tensor": "give its .numpy()",
     "DataFrame": "give pyarrow.Table.from_pandas() of it",
-    "Dataset": "DatasetCache keeps data sets",
-    "DatasetDict": "DatasetCache keeps data sets",
+    "Dataset": "DatasetCache keeps datasets",
+    "DatasetDict": "DatasetCache keeps datasets",
     "memmap": "give numpy.array() of it",
     "MaskedArray": "give its data and its mask",
 }

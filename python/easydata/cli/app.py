@@ -1,15 +1,22 @@
 """The commands, and how they end."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
 
-from easydata.cli import flags, token_cache
+from easydata.cli import cache_commands, flags
 from easydata.cli.bench import bench_files
 from easydata.cli.bench import bench_tokenizer as run_bench
+from easydata.cli.common_flags import CONFIG as _CONFIG
+from easydata.cli.common_flags import JSON as _JSON
+from easydata.cli.completion import next_words, script
+from easydata.cli.help_groups import GroupedCommand
+from easydata.cli.init import init as init_config
+from easydata.cli.inspect_batches import inspect_batches
 from easydata.cli.inspect_masks import inspect_masks
 from easydata.cli.inspect_rows import inspect_rows
 from easydata.cli.jobs import convert, pack, tokenize
@@ -17,8 +24,10 @@ from easydata.cli.push import push as push_output
 from easydata.cli.report import InterruptedJobError, Report
 from easydata.cli.stats import stats
 from easydata.cli.status import status as tell_status
+from easydata.cli.usage import UsageError
 from easydata.cli.verify import verify as verify_files
-from easydata.core.config import ConfigError, PipelineConfig
+from easydata.core.config import ConfigError
+from easydata.core.config_class import config_names
 from easydata.core.shown_text import shown
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
@@ -27,11 +36,15 @@ _FILES = Annotated[
     list[str] | None,
     typer.Argument(metavar="DATA", help="Files, folders or glob patterns to read."),
 ]
-_CONFIG = Annotated[
+_SET = Annotated[
     list[str] | None,
-    typer.Option("--config", help="YAML or JSON file with the options of a pipeline."),
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Set any option by its path, before all else: pack.seq_length=4096, "
+        "datasets.0.shuffle=rows, mix.weights.web=0.3. May be repeated.",
+    ),
 ]
-_JSON = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 _SHUFFLE = Annotated[
     bool,
     typer.Option("--shuffle", help="Measure the order of the rows, and better ones with costs."),
@@ -42,9 +55,22 @@ _BATCH_SIZE = Annotated[
         "--batch-size", min=1, help="Rows of a batch; unset: the config file's, else 1024."
     ),
 ]
+_TOKENS = Annotated[
+    bool,
+    typer.Option("--tokens", help="Count tokens, of much data by a sample: ± holds 95 of 100."),
+]
 _RAY = Annotated[
     bool, typer.Option("--ray", help="Let tasks of Ray do it, as the config's `ray` says.")
 ]
+
+_DRY_RUN = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Tell files, rows, bytes, tokens (± by a sample) and outputs, and write nothing.",
+    ),
+]
+_OF_JOBS = {"ray": (_RAY, False), "dry_run": (_DRY_RUN, False)}
 
 app = typer.Typer(
     name="easydata",
@@ -53,7 +79,24 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _tell_version(is_asked: bool) -> None:
+    if is_asked:
+        print("easydata", sys.modules["easydata"].__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _easydata(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version."),
+    ] = False,
+) -> None:
+    """Tokenize, pack and look at training data."""
 
 
 def _command(
@@ -66,40 +109,59 @@ def _command(
     own = {} if own is None else own
 
     def command(
-        data: list[str] | None, config: list[str] | None, as_json: bool, **options: Any
+        data: list[str] | None,
+        config: list[str] | None,
+        settings: list[str] | None,
+        as_json: bool,
+        **options: Any,
     ) -> None:
         given = {option: options.pop(option) for option in own}
-        values = flags.config_values(data, flags.only_one("--config", config), options, choice)
-        run(values, Report(as_json=as_json), **given)
+        set_by: dict[str, str] = {}
+        with flags.saying_flags(choice, set_by):
+            file = flags.only_one("--config", config)
+            values = flags.config_values(data, file, options, choice, settings or (), set_by)
+            run(values, Report(as_json=as_json), **given)
 
-    every = {"data": (_FILES, None), "config": (_CONFIG, None), "as_json": (_JSON, False)}
+    every = {
+        "data": (_FILES, None),
+        "config": (_CONFIG, None),
+        "settings": (_SET, None),
+        "as_json": (_JSON, False),
+    }
     flags.give_signature(command, {**every, **own}, choice)
-    app.command(name, help=run.__doc__)(command)
+    app.command(name, help=run.__doc__, cls=GroupedCommand)(command)
 
 
-def _tokenize(values: dict[str, Any], report: Report, ray: bool) -> None:
+def _tokenize(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
     """Tokenize text and write the tokens."""
-    tokenize(flags.with_ray(values, ray), report)
+    tokenize(flags.with_ray(values, ray), report, dry=dry_run)
 
 
-def _pack(values: dict[str, Any], report: Report, ray: bool) -> None:
+def _pack(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
     """Tokenize text (unless it is tokenized), pack it into rows of one length and write them."""
-    pack(flags.with_ray(values, ray), report)
+    pack(flags.with_ray(values, ray), report, dry=dry_run)
 
 
-def _convert(values: dict[str, Any], report: Report, ray: bool) -> None:
+def _convert(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
     """Write data in another format, row by row as it is.
 
     ArrayRecord files have one column, or rows as JSON (--encode json).
     """
-    convert(flags.with_ray(values, ray), report)
+    convert(flags.with_ray(values, ray), report, dry=dry_run)
 
 
 def _stats(
-    values: dict[str, Any], report: Report, shuffle_quality: bool, batch_size: int | None
+    values: dict[str, Any],
+    report: Report,
+    shuffle_quality: bool,
+    batch_size: int | None,
+    tokens: bool,
 ) -> None:
-    """Tell shards, blocks, rows and bytes of data; with --shuffle, how well it is shuffled."""
-    stats(values, report, shuffle=shuffle_quality, batch_size=batch_size)
+    """Tell shards, blocks, rows and bytes of data; with --tokens how many tokens it has.
+
+    With --shuffle it tells how well the data is shuffled.
+    """
+    stats(values, report, shuffle=shuffle_quality, batch_size=batch_size, tokens=tokens)
 
 
 # How files are read.
@@ -112,17 +174,21 @@ _OF_FILES = (
     "header",
     "column_names",
     "comment",
+    "dtype",
+    "document_eos",
+    "row_tokens",
     "sample_by",
     "field",
     "zstd_max_window",
     "hive_partitioning",
+    "storage_options",
 )
 
 _command(
     "tokenize",
     flags.Choice(("DatasetConfig", "TokenizeStageConfig", "SaveStageConfig")),
     _tokenize,
-    {"ray": (_RAY, False)},
+    _OF_JOBS,
 )
 _command(
     "pack",
@@ -136,7 +202,7 @@ _command(
         )
     ),
     _pack,
-    {"ray": (_RAY, False)},
+    _OF_JOBS,
 )
 _command(
     "convert",
@@ -183,7 +249,7 @@ _command(
         in_all=("column_types",),
     ),
     _convert,
-    {"ray": (_RAY, False)},
+    _OF_JOBS,
 )
 _command(
     "stats",
@@ -203,11 +269,15 @@ _command(
         called={"shuffle": "shuffle_mode"},
     ),
     _stats,
-    {"shuffle_quality": (_SHUFFLE, False), "batch_size": (_BATCH_SIZE, None)},
+    {
+        "shuffle_quality": (_SHUFFLE, False),
+        "batch_size": (_BATCH_SIZE, None),
+        "tokens": (_TOKENS, False),
+    },
 )
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 def inspect(
     data: Annotated[
         list[str] | None, typer.Argument(metavar="DATA", help="Files, folders or patterns.")
@@ -226,26 +296,38 @@ def inspect(
         str | None, typer.Option("--tokenizer", help="Show tokens as text, with this tokenizer.")
     ] = None,
     width: Annotated[
-        int, typer.Option("--width", min=1, help="Tokens or characters of a value to show.")
-    ] = 400,
+        int | None,
+        typer.Option(
+            "--width",
+            min=1,
+            help="Tokens or characters of a value to show. [default: 400; of a segment: 150]",
+        ),
+    ] = None,
     as_json: _JSON = False,
 ) -> None:
-    """Show rows of data files: columns, tokens, and where documents begin; or trained tokens."""
+    """Show rows of data files, or what a config makes of its datasets.
+
+    Of files: columns, tokens, and where documents begin. Of a config: rows as training gets them,
+    with the text, dataset, file and row of each segment; with --mask what is trained on.
+    """
     report = Report(as_json=as_json)
     file = flags.only_one("--config", config)
     if mask:
         if file is None or data:
-            raise flags.UsageError("--mask shows rows of a config: inspect --config FILE --mask")
-        inspect_masks(PipelineConfig.from_file(file), rows, skip, report)
+            raise UsageError("--mask shows rows of a config: inspect --config FILE --mask")
+        inspect_masks(flags.read_config(file), rows, skip, report)
         return
     if file is not None:
-        raise flags.UsageError("--config is for --mask; rows of files are shown by their names")
+        if data:
+            raise UsageError("give DATA or --config, not both: a config names its own data")
+        inspect_batches(file, rows, skip, tokenizer, width, report)
+        return
     if not data:
-        raise flags.UsageError("name the files to show")
-    inspect_rows(data, rows, skip, tokenizer, width, report)
+        raise UsageError("name the files to show, or a --config FILE")
+    inspect_rows(data, rows, skip, tokenizer, 400 if width is None else width, report)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 def verify(
     data: Annotated[list[str], typer.Argument(metavar="DATA", help="Folders, files or patterns.")],
     tokenizer: Annotated[
@@ -261,7 +343,7 @@ def verify(
     return DONE if intact else FAILED
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 def status(
     folders: Annotated[
         list[str], typer.Argument(metavar="OUT", help="Outputs, or folders of several.")
@@ -272,7 +354,7 @@ def status(
     tell_status(folders, Report(as_json=as_json))
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 def push(
     folder: Annotated[
         str, typer.Argument(metavar="DIR", help="A finished output, or a folder of several.")
@@ -289,7 +371,7 @@ def push(
     ] = None,
     as_json: _JSON = False,
 ) -> None:
-    """Push a finished output to a dataset repository of the Hub; run again, it goes on."""
+    """Push a finished output to a dataset repository of the Hub; run again, it resumes."""
     push_output(folder, repo_id, private, token, config_name, Report(as_json=as_json))
 
 
@@ -297,7 +379,7 @@ class _BenchGroup(typer.core.TyperGroup):
     """`easydata bench DATA` is `easydata bench pipeline DATA`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in (*self.commands, "--help"):
+        if args and args[0] not in (*self.commands, "-h", "--help"):
             args.insert(0, "pipeline")
         return super().parse_args(ctx, args)
 
@@ -347,94 +429,52 @@ def bench(
     )
 
 
-_cache = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(
-    _cache, name="cache", help="Look at what pipelines keep of rows: list, explain, fill, ..."
-)
-
-_FOLDER = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="DIR", help=f"Folder of the cache; unset: {token_cache.DEFAULT_FOLDER}."
-    ),
-]
-_CACHES = Annotated[
-    list[str] | None,
-    typer.Option("--config", help="YAML or JSON file: the folders that its datasets are kept in."),
-]
-_CFG = Annotated[
-    str | None, typer.Argument(metavar="CONFIG", help="YAML or JSON file of a pipeline.")
-]
-_PACKED = Annotated[
-    bool | None,
-    typer.Option(
-        "--packed/--not-packed",
-        help="Documents as a packer takes them, whole where no max_length is set; unset: as the "
-        "config's pack.enabled says.",
-    ),
-]
-
-
-@_cache.command("list")
-def cache_list(folder: _FOLDER = None, config: _CACHES = None, as_json: _JSON = False) -> None:
-    """Tell what is kept: by what it was made, rows, tokens, size and last use."""
-    token_cache.list_plans(token_cache.folders_of(folder, config), Report(as_json=as_json))
-
-
-@_cache.command("explain")
-def cache_explain(
-    file: _CFG = None, config: _CONFIG = None, packed: _PACKED = None, as_json: _JSON = False
-) -> None:
-    """Tell of each dataset how much is kept, and why the rest is not; nothing is made."""
-    token_cache.explain(token_cache.config_file(file, config), packed, Report(as_json=as_json))
-
-
-@_cache.command("fill")
-def cache_fill(
-    file: _CFG = None,
-    config: _CONFIG = None,
-    packed: _PACKED = None,
-    processes: Annotated[
-        int | None,
-        typer.Option("--processes", min=1, help="Processes that make it; unset: this one."),
+@app.command(cls=GroupedCommand)
+def init(
+    folder: Annotated[
+        str, typer.Argument(metavar="[FOLDER]", help="The folder of the data.")
+    ] = ".",
+    tokenizer: Annotated[
+        str | None,
+        typer.Option("--tokenizer", help="Folder of the tokenizer; unset: one near the data."),
     ] = None,
-    ray: Annotated[
-        bool, typer.Option("--ray", help="Let Ray make it, as the config's `ray` says.")
+    config: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="The config that is written.")
+    ] = "pipeline.yaml",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that is there.")
     ] = False,
     as_json: _JSON = False,
 ) -> None:
-    """Make what is missing now, so that no job has to."""
-    found = token_cache.config_file(file, config)
-    token_cache.fill(found, packed, Report(as_json=as_json), processes, ray)
+    """Look at the data of a folder, and write a commented pipeline.yaml that runs as it is."""
+    init_config(folder, tokenizer, config, overwrite, Report(as_json=as_json))
 
 
-@_cache.command("verify")
-def cache_verify(folder: _FOLDER = None, config: _CACHES = None, as_json: _JSON = False) -> int:
-    """Read all that is kept and check its hashes; exit 1 where something is damaged."""
-    found = token_cache.folders_of(folder, config)
-    return DONE if token_cache.verify_stores(found, Report(as_json=as_json)) else FAILED
-
-
-@_cache.command("prune")
-def cache_prune(
-    folder: _FOLDER = None,
-    config: _CACHES = None,
-    max_bytes: Annotated[
-        str | None, typer.Option("--max-bytes", help='Bytes that may stay: a number, or "50GB".')
-    ] = None,
-    older_than: Annotated[
-        str | None, typer.Option("--older-than", help="Remove what was not used for: 12h, 7d.")
-    ] = None,
-    as_json: _JSON = False,
+@app.command(cls=GroupedCommand)
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="[bash|zsh|fish]", help="The shell.")],
+    words: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
 ) -> None:
-    """Remove what was used longest ago; what a running job has open stays."""
-    found = token_cache.folders_of(folder, config)
-    token_cache.prune(found, max_bytes, older_than, Report(as_json=as_json))
+    """Print what a shell reads to complete easydata: eval "$(easydata completion bash)"."""
+    if shell == "words":
+        for word in next_words(typer.main.get_command(app), words or []):
+            print(word)
+        return
+    print(script(shell), end="")
+
+
+app.add_typer(
+    cache_commands.commands,
+    name="cache",
+    help="Look at what pipelines keep of rows: list, explain, fill, ...",
+)
 
 
 def run(arguments: list[str]) -> int:
     """Runs a command line and tells how it ended."""
     as_json = "--json" in arguments
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.append(os.getcwd())  # where callbacks of a config are looked for, too
     try:
         status = app(arguments, prog_name="easydata", standalone_mode=False)
         if status == INTERRUPTED:  # typer catches it in some versions
@@ -444,9 +484,8 @@ def run(arguments: list[str]) -> int:
         return _end(INTERRUPTED, "interrupted", *error.notes, as_json=as_json)
     except KeyboardInterrupt:
         return _end(INTERRUPTED, "interrupted", as_json=as_json)
-    except (ConfigError, NotImplementedError, flags.UsageError) as error:
-        problems = getattr(error, "problems", None) or [str(error)]
-        return _end(WRONG_USE, *problems, as_json=as_json)
+    except (ConfigError, NotImplementedError, UsageError) as error:
+        return _end(WRONG_USE, *_problems(error), as_json=as_json)
     except (OSError, ValueError, KeyError, TypeError, ImportError, RuntimeError) as error:
         said = error.args[0] if isinstance(error, KeyError) and error.args else error
         return _end(FAILED, _with_notes(str(said), error), as_json=as_json)
@@ -462,9 +501,23 @@ def run(arguments: list[str]) -> int:
         return _end(FAILED, _with_notes(f"{type(error).__name__}: {error}", error), as_json=as_json)
 
 
+# Of whose problems each says itself where it is.
+_PLAIN_SUBJECTS = ("the options", "save", *config_names())
+
+
+def _problems(error: Exception) -> list[str]:
+    """What is wrong, a line each."""
+    problems = getattr(error, "problems", None)
+    if problems is None:
+        return [flags.said(error, str(error))]
+    subject = getattr(error, "subject", "")
+    of = "" if subject in _PLAIN_SUBJECTS else f"{subject}: "
+    return list(dict.fromkeys(flags.said(error, of + said) for said in problems))
+
+
 def _with_notes(said: str, error: BaseException) -> str:
     """The message with what was noted on the error: the address of the row."""
-    return "; ".join([said, *getattr(error, "__notes__", ())])
+    return flags.said(error, "; ".join([said, *getattr(error, "__notes__", ())]))
 
 
 def _end(status: int, *said: str, as_json: bool) -> int:

@@ -1,14 +1,22 @@
 """Flags out of the configs' declarations, and configs out of flags."""
 
+import contextlib
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+import logging
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
 
+from easydata.cli import help_groups
+from easydata.cli.flag_words import FlagWords
+from easydata.cli.settings import list_of, pairs_of, set_options, value_of
+from easydata.cli.usage import UsageError
 from easydata.core.config import ConfigError, PipelineConfig
 from easydata.core.config_class import descriptor, problems_of
+from easydata.core.config_file import read_config_file, read_config_text
 
 # Where the options of a config stand in a pipeline's; a dataset's in each of its datasets.
 _SECTIONS = {
@@ -19,7 +27,7 @@ _SECTIONS = {
     "LoadStageConfig": "load",
     "SaveStageConfig": "save",
 }
-# Options that a flag would say twice, or that are for config files only.
+# Options that a flag would say twice, that are for config files only, or that change nothing.
 _WITHOUT_FLAG = {
     "DatasetConfig": {
         "data_files",
@@ -28,17 +36,17 @@ _WITHOUT_FLAG = {
         "save_path",
         "save_format",
         "name",
+        "tokenizer_kwargs",
     },
-    "TokenizeStageConfig": {"default_tokenizer"},
+    "TokenizeStageConfig": {"default_tokenizer", "batch_size", "num_workers"},
     "SaveStageConfig": {"enabled"},
     "PackStageConfig": {"enabled"},
+    "MixStageConfig": {"seed"},
 }
-_PAIRS = "dict[str, str]"
+_SHORT = {"output_dir": "-o", "format": "-f"}
+# It is one for what is read, and one for what is written.
+_OF_PLACES = "storage_options"
 _KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "str": str}
-
-
-class UsageError(Exception):
-    """A command line that cannot be meant."""
 
 
 def _kind(annotation: str) -> Any | None:
@@ -46,7 +54,7 @@ def _kind(annotation: str) -> Any | None:
     base = annotation.removesuffix(" | None")
     if base.startswith("Literal[") or base.startswith("Callable") or base.startswith("str |"):
         return str
-    if base in ("list[str]", _PAIRS):  # a pair is NAME=VALUE
+    if base == "list[str]" or base.startswith("dict[str"):  # a pair is NAME=VALUE
         return list[str]
     return _KINDS.get(base)
 
@@ -66,6 +74,13 @@ class Choice:
     only: Collection[str] | None = None
     called: Mapping[str, str] = field(default_factory=dict)
     in_all: Collection[str] = ()
+
+
+def flags_of(choice: Choice) -> dict[str, str]:
+    """The flag of each option of a command, but for those that are called otherwise."""
+    return {
+        name: f"--{name.replace('_', '-')}" for name in _flags(choice) if name not in choice.called
+    }
 
 
 def _flags(choice: Choice) -> dict[str, tuple[str, dict[str, Any], Any]]:
@@ -101,17 +116,19 @@ def give_signature(
         inspect.Parameter(name, kind, default=default, annotation=annotation)
         for name, (annotation, default) in own.items()
     ]
-    for name, (_, declared, value_type) in _flags(choice).items():
+    for name, (config, declared, value_type) in _flags(choice).items():
         said = choice.called.get(name, name).replace("_", "-")
         flag = f"--{said}/--no-{said}" if value_type is bool else f"--{said}"
-        option = typer.Option(flag, help=_help(declared), show_default=False)
+        names = [flag, _SHORT[name]] if name in _SHORT else [flag]
+        group = help_groups.group_of(config, name)
+        option = help_groups.option(*names, declared=declared, group=group, help=_help(declared))
         annotation: Any = Annotated[value_type | None, option]
         parameters.append(inspect.Parameter(name, kind, default=None, annotation=annotation))
     seed = Annotated[
-        int | None, typer.Option("--seed", help="Seed of everything that is shuffled.")
+        int | None,
+        typer.Option("--seed", help="Seed of everything that is shuffled.", metavar="NUMBER"),
     ]
-    if not any(parameter.name == "seed" for parameter in parameters):
-        parameters.append(inspect.Parameter("seed", kind, default=None, annotation=seed))
+    parameters.append(inspect.Parameter("seed", kind, default=None, annotation=seed))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
 
@@ -135,20 +152,41 @@ def _with_tokenizer(dataset: Mapping[str, Any], values: Mapping[str, Any], name:
     return {**replaced, "name_or_path": name} if isinstance(replaced, Mapping) else name
 
 
+def config_options(path: str) -> Mapping[str, Any]:
+    """The options in a config file; "-": in what standard input brings, YAML or JSON."""
+    if path == "-":
+        return read_config_text(sys.stdin.read(), "standard input")
+    return read_config_file(path)
+
+
+def read_config(path: str) -> PipelineConfig:
+    """The config of config_options()."""
+    return PipelineConfig.from_dict(config_options(path))
+
+
 def config_values(
-    data: list[str] | None, config: str | None, options: Mapping[str, Any], choice: Choice
+    data: list[str] | None,
+    config: str | None,
+    options: Mapping[str, Any],
+    choice: Choice,
+    settings: Sequence[str] = (),
+    set_by: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The options of a PipelineConfig: those of the config file, then those of the flags."""
+    """The options of a PipelineConfig: those of the config file, of the flags, of `--set`.
+
+    `set_by` is told which path was set by which flag.
+    """
     values: dict[str, Any] = {}
     if config is not None:
         if data:
             raise UsageError("give DATA or --config, not both: a config has datasets of its own")
-        values = PipelineConfig.from_file(config).to_dict()
+        values = read_config(config).to_dict()
     elif data:
         values = {"datasets": [{"data_files": data[0] if len(data) == 1 else data}]}
     else:
         raise UsageError("nothing to read; name DATA or a --config file")
     known = _flags(choice)
+    by_flag: dict[str, str] = {}
     for name, value in options.items():
         if value is None or value == []:
             continue
@@ -156,15 +194,54 @@ def config_values(
             values["seed"] = value
             continue
         first, declared, _ = known[name]
-        if declared["type"].removesuffix(" | None") == _PAIRS:
-            value = _pairs(name, value)
-        for owner in _owners(name, choice) if name in choice.in_all else [first]:
+        flag = f"--{choice.called.get(name, name).replace('_', '-')}"
+        value = _value(declared["type"], value, flag)
+        owners = _owners(name, choice) if name in choice.in_all else [first]
+        if name == _OF_PLACES:
+            owners = _owners(name, choice)
+        for owner in owners:
             section = _SECTIONS[owner]
             is_list = section == "datasets"
-            for target in values["datasets"] if is_list else [values.setdefault(section, {})]:
+            targets = values["datasets"] if is_list else [values.setdefault(section, {})]
+            for position, target in enumerate(targets):
+                if name == _OF_PLACES and not _is_remote(owner, target, options):
+                    continue
                 is_tokenizer = is_list and name == "tokenizer"
                 target[name] = _with_tokenizer(target, values, value) if is_tokenizer else value
+                by_flag[f"{section}[{position}].{name}" if is_list else f"{section}.{name}"] = flag
+    mixing = [flag for path, flag in by_flag.items() if path.startswith("mix.")]
+    mix = values.get("mix") or {}
+    if mixing and not (mix.get("weights") or mix.get("weight_schedule")):
+        raise UsageError(
+            f"{', '.join(mixing)}: there is nothing to mix; a --config with mix.weights says what"
+        )
+    set_options(values, settings)
+    if set_by is not None:
+        set_by.update(by_flag)
     return values
+
+
+def _value(annotation: str, given: Any, flag: str) -> Any:
+    """The value of an option, as its flag gives it."""
+    base = annotation.removesuffix(" | None")
+    if isinstance(given, list):
+        if base.startswith("dict["):
+            return pairs_of(base, given, flag)
+        return list_of(given)
+    return value_of(base, given, flag) if isinstance(given, str) else given
+
+
+def _is_remote(owner: str, target: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+    """Whether a flag of places is for this config: what is read, and what is written.
+
+    Where nothing is on a store it is for the data, which says that it does nothing.
+    """
+    output = "://" in str(options.get("output_dir") or "")
+    if owner == "SaveStageConfig":
+        return output or "://" in str(target.get("output_dir") or "")
+    files = target.get("data_files")
+    named = [files] if isinstance(files, str) else list(files or ())
+    return any("://" in str(each) for each in named) or not output
 
 
 def _owners(name: str, choice: Choice) -> list[str]:
@@ -173,16 +250,32 @@ def _owners(name: str, choice: Choice) -> list[str]:
     return [config for config, all_ in fields.items() if any(f["name"] == name for f in all_)]
 
 
-def _pairs(name: str, given: Sequence[str]) -> dict[str, str]:
-    """What `--name KEY=VALUE ...` says."""
-    pairs = {}
-    for each in given:
-        key, is_pair, value = each.partition("=")
-        if not is_pair or not key:
-            flag = name.replace("_", "-")
-            raise UsageError(f"--{flag} takes NAME=VALUE, such as score=float64, not {each!r}")
-        pairs[key] = value
-    return pairs
+# What an error is said in.
+_WORDS = "_flag_words"
+
+
+@contextlib.contextmanager
+def saying_flags(choice: Choice, set_by: Mapping[str, str]) -> Iterator[None]:
+    """Lets notices, and said() of errors, speak of a command's flags.
+
+    `set_by` has the paths that flags have set by the time that something is said.
+    """
+    words = FlagWords(flags_of(choice), set_by)
+    log = logging.getLogger("easydata")
+    log.addFilter(words)
+    try:
+        yield
+    except Exception as error:
+        setattr(error, _WORDS, words)
+        raise
+    finally:
+        log.removeFilter(words)
+
+
+def said(error: BaseException, text: str) -> str:
+    """What is said of an error, in the words of the command that it came from."""
+    words: FlagWords | None = getattr(error, _WORDS, None)
+    return text if words is None else words.said(text)
 
 
 def with_ray(values: dict[str, Any], ray: bool) -> dict[str, Any]:

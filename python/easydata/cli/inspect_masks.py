@@ -4,25 +4,29 @@ import dataclasses
 import itertools
 from typing import Any
 
-from easydata.cli.flags import UsageError
 from easydata.cli.report import Report
+from easydata.cli.usage import UsageError
 from easydata.core.config import PipelineConfig
 from easydata.execution.context import PipelineContext
-from easydata.execution.stages import SourceStage, dataset_transform
+from easydata.execution.stages import SourceStage, dataset_transforms
+from easydata.sources.create import has_transforms
 from easydata.transforms.trainer_examples import gives_examples
 
 
 def inspect_masks(config: PipelineConfig, rows: int, skip: int, report: Report) -> None:
     """Shows rows `skip` .. `skip + rows` of each dataset that is made into examples."""
     found: list[dict[str, Any]] = []
-    with_transform = [dataset for dataset in config.datasets if dataset.transform is not None]
+    with_transform = [dataset for dataset in config.datasets if has_transforms(dataset)]
     for dataset in with_transform:
-        transform = dataset_transform(dataset, PipelineContext(config))
-        if not gives_examples(transform):
+        steps = dataset_transforms(dataset, PipelineContext(config))
+        transform = next(filter(gives_examples, steps), None)
+        if transform is None:
             continue
-        plain = dataclasses.replace(dataset, transform=None)
+        plain = dataclasses.replace(dataset, transform=None, transforms=None)
         alone = dataclasses.replace(config, datasets=[plain])
         (source,) = SourceStage().process({}, PipelineContext(alone)).values()
+        for step in steps[: steps.index(transform)]:
+            source = source.transform(step)
         for number, row in enumerate(itertools.islice(iter(source), skip, skip + rows), skip):
             report.line(f"dataset {dataset.name!r}, row {number}")
             try:

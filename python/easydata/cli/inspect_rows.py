@@ -32,7 +32,7 @@ def inspect_rows(
         if not report.as_json:
             _print(number, row, text, width, report)
     if not shown:
-        report.line(f"no rows behind row {skip}")
+        report.line(f"no rows after row {skip}")
     report.result({"files": list(source.shard_names), "rows": shown})
 
 

@@ -5,8 +5,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from easydata.cli.flags import UsageError, make_config
-from easydata.cli.report import InterruptedJobError, Report, human
+from easydata.cli.dry_run import dry_run
+from easydata.cli.flags import make_config
+from easydata.cli.report import InterruptedJobError, Report, size_text
+from easydata.cli.usage import UsageError
 from easydata.core.config import PipelineConfig
 from easydata.execution.chain import Pipeline
 from easydata.execution.progress import Progress
@@ -16,18 +18,18 @@ from easydata.execution.writers import WriteStats, kept_text, nulls_text
 _CUT = "truncated"
 
 
-def tokenize(values: dict[str, Any], report: Report) -> None:
+def tokenize(values: dict[str, Any], report: Report, *, dry: bool = False) -> None:
     """Tokenizes and writes; every dataset needs a tokenizer."""
     config = make_config(values)
-    _need_tokenizers(config)
+    need_tokenizers(config)
 
     def chain(pipeline: Pipeline) -> Pipeline:
         return pipeline.tokenize()
 
-    _run(config, chain, report)
+    (dry_run if dry else _run)(config, chain, report)
 
 
-def pack(values: dict[str, Any], report: Report) -> None:
+def pack(values: dict[str, Any], report: Report, *, dry: bool = False) -> None:
     """Packs and writes; data without a tokenizer must come as tokens."""
     config = make_config(values)
 
@@ -37,15 +39,16 @@ def pack(values: dict[str, Any], report: Report) -> None:
             pipeline.mix()
         return pipeline.pack()
 
-    _run(config, chain, report)
+    (dry_run if dry else _run)(config, chain, report)
 
 
-def convert(values: dict[str, Any], report: Report) -> None:
+def convert(values: dict[str, Any], report: Report, *, dry: bool = False) -> None:
     """Writes the rows as they are."""
-    _run(make_config(values), lambda pipeline: pipeline, report)
+    (dry_run if dry else _run)(make_config(values), lambda pipeline: pipeline, report)
 
 
-def _need_tokenizers(config: PipelineConfig) -> None:
+def need_tokenizers(config: PipelineConfig) -> None:
+    """Raises UsageError for a dataset that has no tokenizer."""
     for dataset in config.datasets:
         named = (dataset.tokenizer, config.tokenize.default_tokenizer, config.default_tokenizer)
         if all(tokenizer is None for tokenizer in named):
@@ -59,8 +62,9 @@ def _run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: 
     if report.as_json:
         shown = dataclasses.replace(shown, progress_enabled=False)
     pipeline.get_context().progress = lambda name, total: Progress.of(
-        shown, name, total, on_terminal="rich", elsewhere="lines"
+        shown, name, total, on_terminal="rich"
     )
+    pipeline.get_context().keeps_finished = True
     try:
         written = chain(pipeline.source()).save().build()
     except KeyboardInterrupt as interrupt:
@@ -81,22 +85,19 @@ def _tell(
 ) -> None:
     result: dict[str, Any] = {"seconds": seconds, "datasets": {}}
     for name, stats in written.items():
-        report.line(
-            f"{name}: {human(stats.num_examples)} rows in {stats.num_shards} shards, "
-            f"{stats.total_bytes / 2**20:.1f} MB"
-        )
+        report.line(f"{name}: {_counts(stats)}, in {stats.output_path}")
         if stats.kept_shards:
             report.line(f"  of an earlier run: {kept_text(stats.kept_shards)}")
         for line in [*_left_out(stats), *_mix_end(stats)]:
             report.line(f"  {line}")
         if stats.nulls:
             report.line(f"  {nulls_text(stats.nulls)}")
-        for path in stats.output_paths:
-            report.line(f"  {path}")
         if stats.hub_url:
             report.line(f"  {stats.hub_url}")
         result["datasets"][name] = {
+            "folder": stats.output_path,
             "rows": stats.num_examples,
+            "tokens": stats.num_tokens,
             "shards": stats.num_shards,
             "bytes": stats.total_bytes,
             "paths": [str(path) for path in stats.output_paths],
@@ -113,6 +114,13 @@ def _tell(
     result["fields_not_read"] = {name: list(fields) for name, fields in unread.items()}
     report.line(f"{seconds:.1f} s")
     report.result(result)
+
+
+def _counts(stats: WriteStats) -> str:
+    """What there is of an output, exactly."""
+    tokens = f", {stats.num_tokens:,} tokens" if stats.num_tokens else ""
+    shards = f"{stats.num_shards:,} shard" + ("" if stats.num_shards == 1 else "s")
+    return f"{stats.num_examples:,} rows{tokens}, {shards}, {size_text(stats.total_bytes)}"
 
 
 def _left_out(stats: WriteStats) -> Iterator[str]:

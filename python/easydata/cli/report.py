@@ -20,8 +20,16 @@ def human(count: float) -> str:
     return f"{count:.3g}" if isinstance(count, float) else str(count)
 
 
+def size_text(count: float) -> str:
+    """Bytes with a unit: 950 bytes, 12.3 KB, 4.56 MB (of 1024 KB)."""
+    for unit, size in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
+        if count >= size:
+            return f"{count / size:,.1f} {unit}"
+    return f"{count:,.0f} bytes"
+
+
 class InterruptedJobError(Exception):
-    """A job was interrupted; `notes` say how to go on."""
+    """A job was interrupted; `notes` say how to resume."""
 
     def __init__(self, notes: Sequence[str]) -> None:
         self.notes = list(notes)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from easydata import _native
 from easydata.cli.flags import make_config
+from easydata.cli.jobs import need_tokenizers
 from easydata.cli.report import Report, human
 from easydata.core.config import DatasetConfig, PipelineConfig
+from easydata.execution.units.fill import token_sources
+from easydata.reports.content_sample import Estimate, sample_content
 from easydata.sources.create import create_source, window_bytes_of
 from easydata.sources.files import FileSource
 from easydata.sources.first_rows import first_row
@@ -28,33 +32,26 @@ moves, parts: how far a row can get from its place in the data, and from its nei
 reads, MB: passes over the data an epoch (by one thread), and rows held in memory"""
 
 
-def stats(values: dict[str, Any], report: Report, *, shuffle: bool, batch_size: int | None) -> None:
-    """Tells of each dataset what its files say without being read, and how well it is shuffled."""
+def stats(
+    values: dict[str, Any], report: Report, *, shuffle: bool, batch_size: int | None, tokens: bool
+) -> None:
+    """Tells of each dataset what its files say, of text a sample, and how well it is shuffled."""
     if batch_size is not None:
         values.setdefault("load", {})["batch_size"] = batch_size
     config = make_config(values)
-    # As they lie: an order changes nothing of what there is.
-    sources = {
-        str(dataset.name): create_source(
-            replace(
-                dataset,
-                shuffle=None,
-                shuffle_window_bytes=None,
-                num_rows=None,
-                columns=None,
-                parts=None,
-                part=None,
-                part_seed=0,
-                part_by=None,
-            )
-        )
-        for dataset in config.datasets
-    }
-    found = {name: _contents(source) for name, source in sources.items()}
+    datasets = [_as_it_lies(dataset) for dataset in config.datasets]
+    sources = {str(dataset.name): create_source(dataset) for dataset in datasets}
+    tokenized: Mapping[str, ShardedDataSource[Any]] = {}
+    if tokens:
+        need_tokenizers(config)
+        tokenized, _ = token_sources(replace(config, datasets=datasets))
+    found = {name: _contents(source, tokenized.get(name)) for name, source in sources.items()}
     report.table(
-        ("dataset", "shards", "blocks", "rows", "bytes"),
-        [(name, *map(_shown, contents.values())) for name, contents in found.items()],
+        ("dataset", "shards", "blocks", "rows", "bytes", *(["tokens"] if tokens else [])),
+        [_cells(name, contents, tokens) for name, contents in found.items()],
     )
+    for line in _sampled(found):
+        report.line(line)
     result: dict[str, Any] = {"datasets": found}
     if shuffle:
         batch_rows = values.get("load", {}).get("batch_size") or _BATCH_ROWS
@@ -65,24 +62,95 @@ def stats(values: dict[str, Any], report: Report, *, shuffle: bool, batch_size: 
     report.result(result)
 
 
-def _contents(source: ShardedDataSource[Any]) -> dict[str, int | None]:
-    """Shards, and where files say so without being read: blocks, rows, bytes."""
+def _as_it_lies(dataset: DatasetConfig) -> DatasetConfig:
+    """The dataset in the order of its files, whole: an order changes nothing of what there is."""
+    return replace(
+        dataset,
+        shuffle=None,
+        shuffle_window_bytes=None,
+        num_rows=None,
+        columns=None,
+        parts=None,
+        part=None,
+        part_seed=0,
+        part_by=None,
+    )
+
+
+def _contents(
+    source: ShardedDataSource[Any], tokenized: ShardedDataSource[Any] | None
+) -> dict[str, Any]:
+    """Shards, bytes, blocks and rows, of text by a sample; tokens where they are asked for."""
     infos = [source.get_shard_info(name) for name in source.shard_names]
     rows = [None if info is None else info.num_rows for info in infos]
     sizes = [None if info is None else info.byte_size for info in infos]
     blocks = None
     if isinstance(source, FileSource):
         blocks = sum(_native.blocks_of(source._source, i).count for i in range(len(infos)))
-    return {
+    known_rows = None if None in rows else sum(row for row in rows if row is not None)
+    found: dict[str, Any] = {
         "shards": source.num_shards(),
         "blocks": blocks,
-        "rows": None if None in rows else sum(row for row in rows if row is not None),
+        "rows": known_rows,
         "bytes": None if None in sizes else sum(size for size in sizes if size is not None),
     }
+    if tokenized is not None:
+        sample = sample_content(tokenized._plan.stream(whole_documents=True), sizes, known_rows)
+        found["tokens"] = None
+    elif known_rows is None and isinstance(source, FileSource):
+        try:
+            sample = sample_content(source._plan.stream(), sizes)
+        except (OSError, ValueError):
+            sample = None  # of damaged files nothing more is known; who reads them tells why
+    else:
+        sample = None
+    if sample is None:
+        return found
+    if known_rows is None:
+        found |= _counted("rows", sample.rows)
+    if sample.tokens is not None:
+        found |= _counted("tokens", sample.tokens)
+    return found | {"share_read": sample.share, "parts_read": sample.parts}
 
 
-def _shown(count: int | None) -> str:
-    return "not known" if count is None else f"{count:,}"
+def _counted(name: str, estimate: Estimate) -> dict[str, Any]:
+    """A count, and how far off it may be where it is estimated."""
+    if estimate.is_exact:
+        return {name: estimate.count}
+    return {name: estimate.count, f"{name}_plus_minus": estimate.plus_minus}
+
+
+def _cells(name: str, contents: Mapping[str, Any], tokens: bool) -> tuple[str, ...]:
+    """The line of a dataset in the table."""
+    columns = ("shards", "blocks", "rows", "bytes", *(["tokens"] if tokens else []))
+    return (name, *(_shown(contents, column) for column in columns))
+
+
+def _shown(contents: Mapping[str, Any], column: str) -> str:
+    count = contents[column]
+    if count is None:
+        return "not known"
+    if f"{column}_plus_minus" not in contents:
+        return f"{count:,}"
+    plus_minus = contents[f"{column}_plus_minus"]
+    return f"{human(count)} ± " + ("?" if plus_minus is None else human(plus_minus))
+
+
+def _sampled(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """What counts with ± are."""
+    for name, contents in found.items():
+        about = [what for what in ("rows", "tokens") if f"{what}_plus_minus" in contents]
+        if about:
+            share = max(100 * contents["share_read"], 0.01)
+            line = f"{name}: {' and '.join(about)} are estimated: {share:.2g} % of the bytes were"
+            if contents["parts_read"] == 1:
+                # One part tells nothing of the others.
+                yield f"{line} read, from their beginning; ± is not known"
+            else:
+                parts = f"{contents['parts_read']} parts"
+                yield f"{line} read, in {parts}; ± holds for 95 of 100 such samples"
+        elif "share_read" in contents:
+            yield f"{name}: counted, all of it was read"
 
 
 def _shuffle(

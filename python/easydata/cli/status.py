@@ -169,7 +169,7 @@ def lines(path: str, progress: Mapping[str, Any]) -> Iterator[str]:
         yield "  " + ", ".join(pace)
     elif progress["state"] == "stopped":
         who = f"process {owner['pid']} on {owner['host']} has ended; " if owner else ""
-        yield f"  {who}run the same job again to go on: what is written is kept"
+        yield f"  {who}run the same job again to resume: what is written is kept"
     else:
         yield (
             f"  process {owner['pid']} on {owner['host']}, which is another machine, has not "

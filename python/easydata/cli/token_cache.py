@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.cli.flags import UsageError, only_one
+from easydata.cli.flags import only_one, read_config
 from easydata.cli.plan_difference import nearest
 from easydata.cli.report import Report, human
+from easydata.cli.usage import UsageError
 from easydata.core.config import PipelineConfig
 from easydata.core.sizes import parse_size
 from easydata.execution.cache_stage import keeping_of
@@ -41,7 +42,7 @@ def config_file(given: str | None, flag: Sequence[str] | None) -> PipelineConfig
         raise UsageError("the config is named twice; name it once")
     if given is None and named is None:
         raise UsageError("name the config: --config FILE")
-    return PipelineConfig.from_file(str(given or named))
+    return read_config(str(given or named))
 
 
 def folders_of(folder: str | None, flag: Sequence[str] | None) -> dict[str, Keeping]:
@@ -52,7 +53,7 @@ def folders_of(folder: str | None, flag: Sequence[str] | None) -> dict[str, Keep
     if named is None:
         keeping = Keeping.at(folder or DEFAULT_FOLDER)
         return {keeping.folder: keeping}
-    config = PipelineConfig.from_file(named)
+    config = read_config(named)
     found = [keeping_of(dataset, config) for dataset in config.datasets]
     kept = {each.folder: each for each in found if each is not None and each.folder}
     if not kept:
@@ -70,7 +71,7 @@ def list_plans(folders: Mapping[str, Keeping], report: Report) -> None:
     result = {}
     for folder, keeping in folders.items():
         stored = _stored(keeping)
-        report.line(folder)
+        report.line(folder if stored else f"{folder}: nothing is kept here")
         report.table(
             ["plan", "made by", "blocks", "rows", "tokens", "MB", "last used"],
             [
@@ -298,11 +299,14 @@ def _read_all(
     stream = source._plan.stream(whole_documents=is_packed)
     batch: Any
     with _progress(source, config, name, report) as progress:
-        for batch in _native.iterate_batches(stream):
+        batches = _native.iterate_batches(stream)
+        for batch in batches:
             done["rows"] += batch.num_rows
             if "input_ids" in batch.schema.names:
                 ids = batch.column("input_ids")
                 done["tokens"] += ids.offsets[-1].as_py() - ids.offsets[0].as_py()
+            if (share := batches.read_share) is not None:
+                done |= {"input_parts": round(1000 * share), "total_input_parts": 1000}
             progress.update(done)
     if source._store is not None:
         source._store.native.flush()
@@ -318,7 +322,7 @@ def _progress(
     infos = [source.get_shard_info(shard) for shard in source.shard_names]
     counts = [info.num_rows if info is not None else None for info in infos]
     total = None if None in counts else sum(count or 0 for count in counts)
-    return Progress.of(shown, name, total, on_terminal="rich", elsewhere="lines")
+    return Progress.of(shown, name, total, on_terminal="rich")
 
 
 def _summary(found: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Data sets that are read by `await`, and from plain code as well."""
+"""Datasets that are read by `await`, and from plain code as well."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
@@ -45,14 +45,15 @@ def _one_loop() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
 
 # What a stream says to torch's DataLoader and to trainers, which ask for a length.
 NO_LENGTH = (
-    "a loader makes batches itself, and has no length and no rows by number; for torch's "
-    "DataLoader or a Trainer take easydata.torch.dataset(loader, batches=True), for TRL "
-    "source.to_hf()"
+    "a loader makes batches itself, and has no length and no rows by number; for a Trainer of "
+    "transformers take train_dataset=easydata.torch.dataset(loader, for_trainer=True), for TRL "
+    "source.to_hf(), for EasyDeL the source itself, for torch's DataLoader(..., batch_size=None) "
+    "easydata.torch.dataset(loader, batches=True)"
 )
 
 
 class AsyncDataset(ABC, Generic[T]):
-    """Base of data sets that are read by `await`; plain code may call get() and iterate."""
+    """Base of datasets that are read by `await`; plain code may call get() and iterate."""
 
     @abstractmethod
     async def aget(self, index: int) -> T:

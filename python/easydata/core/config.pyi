@@ -25,7 +25,7 @@ class CacheStageConfig:
 class DatasetConfig:
     data_files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any
     name: str | None = None
-    type: Literal["json", "jsonl", "parquet", "csv", "tsv", "arrow", "txt", "array_record", "huggingface", "hf"] | None = None
+    type: Literal["json", "jsonl", "parquet", "csv", "tsv", "arrow", "txt", "array_record", "bin", "npy", "huggingface", "hf"] | None = None
     split: str = "train"
     num_rows: int | None = None
     dataset_split_name: str | None = None
@@ -56,6 +56,7 @@ class DatasetConfig:
     identity: Literal["mtime", "content", "size"] = "mtime"
     storage_options: dict[str, Any] | None = None
     transform: str | Any | Callable[[dict[str, Any]], Any] | dict[str, Any] | None = None
+    transforms: list[str | Any | Callable[[dict[str, Any]], Any] | dict[str, Any]] | None = None
     chat_template: str | None = None
     template_date: str | None = None
     chat_template_kwargs: dict[str, Any] | None = None
@@ -70,6 +71,9 @@ class DatasetConfig:
     header: bool | None = None
     column_names: list[str] | None = None
     comment: str | None = None
+    dtype: Literal["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"] | None = None
+    document_eos: int | None = None
+    row_tokens: int | None = None
     def get_tokenizer_config(self) -> TokenizerConfig | None: ...
 
 @dataclass
@@ -131,6 +135,7 @@ class PackStageConfig:
     labels: bool = False
     ignore_first_label: bool = False
     seq_lengths: bool = False
+    segment_sources: bool = False
     balance_groups: int = 1
 
 @dataclass

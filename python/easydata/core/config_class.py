@@ -32,9 +32,10 @@ _secrets: frozenset[str] = frozenset(
 
 
 class ConfigError(ValueError):
-    """A config with everything that is wrong with it, one problem a line in `problems`."""
+    """What is wrong with a config: `problems`, a sentence each, of `subject`."""
 
     def __init__(self, name: str, problems: Sequence[str]) -> None:
+        self.subject = name
         self.problems = list(problems)
         super().__init__(f"{name}: " + "; ".join(self.problems))
 
@@ -42,6 +43,11 @@ class ConfigError(ValueError):
 def descriptor(name: str) -> dict[str, Any]:
     """The declaration of the config class `name`."""
     return _descriptors[name]
+
+
+def config_names() -> list[str]:
+    """The names of the config classes."""
+    return list(_descriptors)
 
 
 # Configs that mean something where they are given, even with their defaults alone.

@@ -34,46 +34,60 @@ def read_config_file(path: str | os.PathLike[str]) -> Mapping[str, Any]:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(str(file), [f"is not UTF-8: {error}"]) from error
-    values = _read_json(file, text) if file.suffix == ".json" else _read_yaml(file, text)
+    name = str(file)
+    read = _read_json if file.suffix == ".json" else _read_yaml
+    return _options(name, read(name, text))
+
+
+def read_config_text(text: str, name: str) -> Mapping[str, Any]:
+    """The options in a text: JSON, or YAML, which any JSON is; messages call it `name`.
+
+    Raises:
+        ConfigError: As read_config_file() does.
+    """
+    return _options(name, _read_yaml(name, text))
+
+
+def _options(name: str, values: Any) -> Mapping[str, Any]:
     if not isinstance(values, Mapping):
-        raise ConfigError(str(file), ["must hold the options of a PipelineConfig by name"])
+        raise ConfigError(name, ["must hold the options of a PipelineConfig by name"])
     return values
 
 
-def _read_yaml(file: Path, text: str) -> Any:
+def _read_yaml(name: str, text: str) -> Any:
     import yaml
 
     try:
         for problem in _problems_of_yaml(text):
-            raise ConfigError(str(file), [problem])
+            raise ConfigError(name, [problem])
         return yaml.load(text, Loader=_loader())
     except yaml.YAMLError as error:
-        raise ConfigError(str(file), [f"is not YAML: {error}"]) from error
+        raise ConfigError(name, [f"is not YAML: {error}"]) from error
     except ConfigError:
         raise
     except (ValueError, OverflowError) as error:  # of a number or a date
-        raise ConfigError(str(file), [f"holds a value that cannot be read: {error}"]) from error
+        raise ConfigError(name, [f"holds a value that cannot be read: {error}"]) from error
 
 
-def _read_json(file: Path, text: str) -> Any:
+def _read_json(name: str, text: str) -> Any:
     def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key, value in pairs:
             if key in values:
-                raise ConfigError(str(file), [_said_twice(text, key)])
+                raise ConfigError(name, [_said_twice(text, key)])
             values[key] = value
         return values
 
     try:
         return json.loads(text, object_pairs_hook=without_doubles)
     except json.JSONDecodeError as error:
-        raise ConfigError(str(file), [f"is not JSON: {error}"]) from error
+        raise ConfigError(name, [f"is not JSON: {error}"]) from error
     except ConfigError:
         raise
     except RecursionError:
-        raise ConfigError(str(file), [f"has more than {_DEEPEST} levels"]) from None
+        raise ConfigError(name, [f"has more than {_DEEPEST} levels"]) from None
     except ValueError as error:  # of a number
-        raise ConfigError(str(file), [f"holds a value that cannot be read: {error}"]) from error
+        raise ConfigError(name, [f"holds a value that cannot be read: {error}"]) from error
 
 
 def _said_twice(json_text: str, key: str) -> str:

@@ -48,11 +48,11 @@ class AsyncDataLoaderSignature(TakesOptions):
             drop_last: Leave out a last batch that is not full. Otherwise it is short or, with several ranks, filled up with rows of attention_mask 0 and labels -100.
             sharding_map: {column: jax sharding}, or one sharding for all columns: where arrays are put; None: they stay arrays of numpy.
             seed: Seed of shuffle_buffer_size and bucket_batches; unset: 0. Every epoch has an order of its own.
-            pad_token_id: Token that columns of tokens are filled up with. Unset: the pad token of the tokenizer that they come from, else its EOS; 0 where nothing tells of a tokenizer.
+            pad_token_id: Token that columns of tokens are filled up with. Unset: the pad token of the tokenizer that they come from, else its EOS; 0 where the tokenizer is not known.
             rank: Which part of every step this process gets, from 0.
             world_size: Processes that share the stream.
-            lanes: Independent parts of the stream, each with its own share of the data, mixed and packed by itself; lane l gives the l-th of so many equal parts of every step, and a rank reads only the lanes that its rows are in. More than 1 needs `steps`, a mix that never ends, or files that tell how many rows they have: such lanes end together with the shortest, and what the others have beyond that is dropped, and counted so.
-            steps: Batches for each iter() of the loader, over as many passes as that takes: the next one goes on where this one ended. Unset: as many as `epochs` have.
+            lanes: Independent parts of the stream, each with its own share of the data, mixed and packed by itself; lane l gives the l-th of so many equal parts of every step, and a rank reads only the lanes that its rows are in. More than 1 needs `steps`, a mix that never ends, or files that say how many rows they have: such lanes end together with the shortest, and what the others have beyond that is dropped, and counted so.
+            steps: Batches for each iter() of the loader, over as many passes as that takes: the next one continues where this one ended. Unset: as many as `epochs` have.
             batch_rampup: {step: factor}: batch_size is multiplied by the factor from the step on; whole factors, and steps that count on from epoch to epoch.
             num_threads: Worker threads; unset: one for each core.
             epochs: Passes over the data that follow each other without an end between them; unset: one for each iter() of the loader.
@@ -111,14 +111,14 @@ class DPOPreprocessTransformSignature(TakesOptions):
             truncation_mode: Layout trl: which end of an example TRL keeps; with keep_end no row is left out.
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
-            keep_columns: Columns of the rows to keep beside what is made.
+            keep_columns: Columns of the rows to keep along with what is made.
             parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
             reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
             empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
-            chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
+            chat_template_kwargs: Further variables for the template, such as enable_thinking; a row's own field of this name takes precedence.
             role_mapping: Roles of more names that from/value messages have.
-            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
+            template_date: The date that a template prints (strftime_now), such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class DatasetWriterSignature(TakesOptions):
@@ -164,7 +164,7 @@ class DatasetWriterSignature(TakesOptions):
             column_types: Types of some columns, as written: {"score": "float64", "meta.id": "string"}; a path goes into objects and through lists. Unset, and for all others: as they come, for rows without a schema as the first 1,000 have them.
             columns: Columns to write, in this order, or {name: type} with types such as "int32", "string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python dicts) are those of the first 1,000 rows.
             storage_options: Who writes to an object store, and how patiently; None: the credentials that the platform has. See docs/guide/stores.md.
-            progress: Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, up to ten times a second.
+            progress: Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, and where it is known how much there is, {"input_bytes", "total_input_bytes"} of files ("input_parts", "total_input_parts" of units and rows in memory); up to ten times a second.
             push_to_hub: Push the output to a dataset repository of the Hub, too. What could keep it from there is checked before anything is written; see docs/guide/hub.md.
             hub_repo_id: Repository for push_to_hub: "org/name".
             hub_private: Make the repository a private one; one that is there already must be.
@@ -197,7 +197,7 @@ class EmbeddingPreprocessTransformSignature(TakesOptions):
             negative_field: Field of a text that is not to be found, if there is one.
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
-            keep_columns: Columns of the rows to keep beside what is made.
+            keep_columns: Columns of the rows to keep along with what is made.
             parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
             reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
             empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
@@ -218,11 +218,11 @@ class FirstFitPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
-            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where the tokenizer is not known.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where the tokenizer is not known.
             buffer_size: Documents after which open rows are closed (pool, first_fit; best_fit: at the latest).
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
-            overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
+            overlong: What happens to a document that is longer than a row. split continues in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
         """
 
 class GRPOPreprocessTransformSignature(TakesOptions):
@@ -253,14 +253,14 @@ class GRPOPreprocessTransformSignature(TakesOptions):
             skip_apply_chat_template: Take prompts as text that is rendered already; a chat is then an error of its row.
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
-            keep_columns: Columns of the rows to keep beside what is made.
+            keep_columns: Columns of the rows to keep along with what is made.
             parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
             reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
             empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
-            chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
+            chat_template_kwargs: Further variables for the template, such as enable_thinking; a row's own field of this name takes precedence.
             role_mapping: Roles of more names that from/value messages have.
-            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
+            template_date: The date that a template prints (strftime_now), such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class GreedyPackerSignature(TakesOptions):
@@ -277,10 +277,10 @@ class GreedyPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
-            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where the tokenizer is not known.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where the tokenizer is not known.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
-            overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
+            overlong: What happens to a document that is longer than a row. split continues in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
         """
 
 class MixedShardedSourceSignature(TakesOptions):
@@ -334,6 +334,7 @@ class PackedShardedSourceSignature(TakesOptions):
         labels: bool = False,
         ignore_first_label: bool = False,
         seq_lengths: bool = False,
+        segment_sources: bool = False,
         balance_groups: int = 1,
     ) -> None:
         """Checks what is given, and keeps it.
@@ -341,8 +342,8 @@ class PackedShardedSourceSignature(TakesOptions):
         Args:
             source: Where rows come from.
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
-            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where the tokenizer is not known.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where the tokenizer is not known.
             strategy: How rows are filled. greedy: put documents end to end and cut. pool: the open row that fits best. first_fit: longest first, within a window. best_fit: as first_fit, but into the fullest row that fits. grain_first_fit: exactly the rows of Grain's FirstFitPackIterDataset, which adds no EOS. grain_best_fit: exactly the rows of Grain's BestFitPackIterDataset, which adds no EOS. grain_concat: exactly the rows of Grain's ConcatThenSplitIterDataset, which adds no EOS.
             num_packers: Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
@@ -350,12 +351,13 @@ class PackedShardedSourceSignature(TakesOptions):
             shuffle: Shuffle rows within windows, in another order in every epoch; with grain_first_fit and grain_best_fit the bins of a group, as Grain's shuffle_bins does.
             shuffle_buffer_factor: Hundreds of rows in a shuffle window.
             seed: Seed of the shuffle; unset: 0.
-            overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
+            overlong: What happens to a document that is longer than a row. split continues in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
             token_fields: Columns with a value for each token, cut like the tokens. Unset: labels, loss_mask, completion_mask, assistant_masks, token_type_ids, as far as they exist. An EOS that the packer adds is trained on (itself as label, 1 in masks) where the token before it is; padding has -100 and 0.
             pack_window: Documents after which open rows are closed (pool, first_fit; best_fit: at the latest).
             labels: Make a column labels where there is none: the tokens that all masks let be trained on, -100 elsewhere and on padding.
             ignore_first_label: Give the first token of every segment the label -100, as TRL does: it would be predicted from another document.
             seq_lengths: Write a column seq_lengths: the lengths of a row's segments, its padding as the last one. TRL's padding-free collator reads it.
+            segment_sources: Write a column segment_sources: for each segment of a row the source, the file, the row in it (from 0), and how many of the document's tokens are in rows before.
             balance_groups: Order the rows of each step of the loader so that this many equal parts of it cost about the same, by the sum of the segments' squared lengths; it divides the loader's batch size. 1: leave them as they come.
         """
 
@@ -375,11 +377,11 @@ class PoolPackerSignature(TakesOptions):
 
         Args:
             seq_length: Tokens of every row.
-            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where nothing tells of the tokenizer.
-            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where nothing tells of the tokenizer.
+            eos_token_id: Token that closes every document. Unset: the tokenizer's, which the tokens' files know too; of several tokenizers, each document's own. It must be set where the tokenizer is not known.
+            pad_token_id: Token that fills what is left of a row. Unset: the tokenizer's pad token, else its EOS; 0 where the tokenizer is not known.
             num_packers: Open rows of the pool strategy; bins of grain_first_fit and grain_best_fit.
             include_segment_ids: Write a column segment_ids: which document of its row a token is in.
-            overlong: What happens to a document that is longer than a row. split goes on in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
+            overlong: What happens to a document that is longer than a row. split continues in the next row, truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; what is left out is counted. grain_first_fit and grain_best_fit cannot split: there it is an error, as in Grain.
             pack_window: Documents after which open rows are closed (pool, first_fit; best_fit: at the latest).
         """
 
@@ -409,14 +411,14 @@ class RewardPreprocessTransformSignature(TakesOptions):
             truncation: Cut examples to max_length.
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
-            keep_columns: Columns of the rows to keep beside what is made.
+            keep_columns: Columns of the rows to keep along with what is made.
             parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
             reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
             empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
-            chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
+            chat_template_kwargs: Further variables for the template, such as enable_thinking; a row's own field of this name takes precedence.
             role_mapping: Roles of more names that from/value messages have.
-            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
+            template_date: The date that a template prints (strftime_now), such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class SFTPreprocessTransformSignature(TakesOptions):
@@ -465,14 +467,14 @@ class SFTPreprocessTransformSignature(TakesOptions):
             expand_turns: Make an example of each of the assistant's turns, trained on that turn: templates that rewrite earlier turns then show the model what it will see.
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
-            keep_columns: Columns of the rows to keep beside what is made.
+            keep_columns: Columns of the rows to keep along with what is made.
             parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
             reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
             empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
-            chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
+            chat_template_kwargs: Further variables for the template, such as enable_thinking; a row's own field of this name takes precedence.
             role_mapping: Roles of more names that from/value messages have.
-            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
+            template_date: The date that a template prints (strftime_now), such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class UnpairedSignature(TakesOptions):
@@ -511,14 +513,14 @@ class UnpairedSignature(TakesOptions):
             max_length: Layout trl: rows whose prompt alone has so many tokens are left out, as in TRL, which cuts the others.
             layout: Columns and values of EasyDeL's trainers, or just those that TRL makes.
             fixed_shapes: Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with False, rows have their own lengths, and a loader pads them.
-            keep_columns: Columns of the rows to keep beside what is made.
+            keep_columns: Columns of the rows to keep along with what is made.
             parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
             reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
             empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
             chat_template: A template in place of the tokenizer's: its text, or the path of its file.
-            chat_template_kwargs: What the template may read besides, such as enable_thinking; a row's own field of this name goes before.
+            chat_template_kwargs: Further variables for the template, such as enable_thinking; a row's own field of this name takes precedence.
             role_mapping: Roles of more names that from/value messages have.
-            template_date: What a template that asks for the date (strftime_now) is told, such as "2026-11-27"; unset: the day of the first build, which saved states keep.
+            template_date: The date that a template prints (strftime_now), such as "2026-11-27"; unset: the day of the first build, which saved states keep.
         """
 
 class SaveOptions(TypedDict, total=False):

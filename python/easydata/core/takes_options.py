@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from easydata import _native
 from easydata.core.short_repr import changed
-from easydata.keywords import ANSWERS, nearest
+from easydata.keywords import ANSWERS, WRONG_VALUES, explain, nearest
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -136,8 +136,12 @@ def takes_options_of(
 
         @functools.wraps(function)
         def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            _bound(function.__name__, signature, args, kwargs)
-            return function(*args, **kwargs)
+            given = _bound(function.__name__, signature, args, kwargs)
+            try:
+                return function(*args, **kwargs)
+            except WRONG_VALUES as error:
+                explain(error, function.__name__, signature, function, given)
+                raise
 
         checked.__signature__ = signature  # type: ignore[attr-defined]
         setattr(checked, ANSWERS, True)
@@ -153,9 +157,14 @@ def _init(
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         values = _bound(f"{name}.__init__", signature, (self, *args), kwargs)
+        all_values = dict(values)
         options = {option: values.pop(parameter) for parameter, option in given.items()}
         del values["self"]
-        self._take(**values, options=options)
+        try:
+            self._take(**values, options=options)
+        except WRONG_VALUES as error:
+            explain(error, type(self).__name__, signature, self._take, all_values)
+            raise
 
     init.__name__, init.__qualname__, init.__doc__ = "__init__", f"{name}.__init__", text
     init.__signature__ = signature  # type: ignore[attr-defined]

@@ -187,7 +187,7 @@ class _Run:
                 f"{work.part}: the Ray worker that was at it died, {MOST_ATTEMPTS} times; the "
                 f"last time: {said}"
             ) from error
-        _log.warning("%s: its Ray worker died, and another one goes on: %s", work.part, said)
+        _log.warning("%s: its Ray worker died, and another one continues: %s", work.part, said)
 
     def _grow(self) -> None:
         """Starts a worker where all have something to do."""

@@ -44,7 +44,7 @@ class RayPreprocessor:
 
         Files are read by the workers, which are told their names; the tokenizer goes with the job,
         and so do rows of sources in memory. Some parts of the source are in hand at a time, however
-        large it is. What a worker was at that dies another one goes on with.
+        large it is. When a worker dies, another one continues its work.
 
         Args:
             source: A source, a `datasets` object or a list of dicts.

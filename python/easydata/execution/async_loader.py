@@ -12,14 +12,18 @@ from easydata.core.short_repr import call, table
 from easydata.core.signatures import AsyncDataLoaderSignature
 from easydata.core.takes_options import changed_options
 from easydata.execution.collate import Batch, PadSpec, pad_specs
-from easydata.execution.sharding import DevicePrefetch, preshard_batch
+from easydata.execution.sharding import DevicePrefetch, check_sharded, preshard_batch
 from easydata.execution.writers import as_source
-from easydata.sources.schedule_ramps import tell_blurred
+from easydata.sources.mixed import rows_to_come
+from easydata.sources.schedule_ramps import steps_to_new_mix, tell_blurred
+from easydata.sources.tokenized import tokenizers_of
 from easydata.tokenizers.template_date import checked_date
+from easydata.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from easydata.reports.batch_description import BatchDescription
     from easydata.sources.sharded_source import ShardedDataSource
 
 __all__ = ["AsyncDataLoader", "OneOfLoaders"]
@@ -28,7 +32,7 @@ _log = logging.getLogger("easydata")
 
 _NO_PICKLE = (
     "{what} cannot be pickled or copied: it has threads of its own and a place in a stream; make a "
-    "loader there from the same source and options, and hand over state_dict() to go on"
+    "loader there from the same source and options, and hand over state_dict() to resume"
 )
 _NO_DEVICE = (
     "prefetch_to_device: which devices batches go to is not said; give mesh= or sharding_map= to "
@@ -154,20 +158,22 @@ class AsyncDataLoader(
     def _put(self, batch: Batch) -> Batch:
         """The batch that is handed out now, on the devices that it is meant for."""
         if not self._looked_at_columns:
+            if not self._columns_may_miss:
+                check_sharded(self._sharding_map, batch)
             self._looked_at_columns = True
-            self._check_sharded_columns(batch)
+            self._tell_padding_of_none(batch)
         if self._device_prefetch is None:
             return preshard_batch(batch, self._sharding_map)
         return self._device_prefetch.put(batch)
 
-    def _check_sharded_columns(self, batch: Batch) -> None:
-        """Raises ValueError for a column that is to be put on devices, and that there is not."""
-        if not isinstance(self._sharding_map, Mapping) or self._columns_may_miss:
+    def _tell_padding_of_none(self, batch: Batch) -> None:
+        """Says which columns are to be padded that the first batch, of rows of JSON, lacks."""
+        if self._columns_may_miss:
             return
-        for name, sharding in self._sharding_map.items():
-            if sharding is not None and name not in batch:
+        for name in self._padding or {}:
+            if name not in batch:
                 hint = _native.suggestion(name, list(batch))
-                raise ValueError(f"sharding_map: the batches have no column {name!r}{hint}")
+                _log.warning("padding: the first batch has no column %r%s", name, hint)
 
     def _end(self) -> None:
         """Notes that the iteration came to its end, and says so once where nothing came at all."""
@@ -200,6 +206,29 @@ class AsyncDataLoader(
             TypeError: Always; it says what to hand them instead.
         """
         raise TypeError(NO_LENGTH)
+
+    def _rows_of_pass(self) -> int:
+        """The rows that this rank gets by one iteration; TypeError where that is not known."""
+        options = self._options
+        if options["batch_rampup"]:
+            raise TypeError("batch_rampup: batches of several sizes make no length")
+        step = options["batch_size"]
+        if options["steps"] is not None:
+            return int(options["steps"] * step // self._world_size)
+        if options["lanes"] > 1:
+            raise TypeError("lanes: they end with the shortest one, which is not known before")
+        rows = rows_to_come(self._source) * (options["epochs"] or 1)
+        rows += -rows % self._world_size if not self._drop_last else -(rows % step)
+        return int(rows // self._world_size)
+
+    def _is_begun(self) -> bool:
+        """Whether it is anywhere but before the first batch of the first epoch."""
+        state = self._native.state()
+        return bool(state["step"] or state["epoch"])
+
+    def _paddings(self) -> dict[str, tuple[float, str]]:
+        """What rows of each column that came are filled up with, and at which side."""
+        return self._native.paddings
 
     def __bool__(self) -> bool:
         """True: a loader is there, whatever is in it."""
@@ -237,10 +266,10 @@ class AsyncDataLoader(
         return state
 
     def load_state_dict(self, state: Mapping[str, Any], allow: Collection[str] = ()) -> None:
-        """Goes on from a state_dict().
+        """Resumes from a state_dict().
 
         With `allow=("mix",)` the mix of this loader may have other weights, sources, schedules and
-        options than that of the state. The stream goes on as it was up to the first block that
+        options than that of the state. The stream continues as it was up to the first block that
         starts after what the state's open windows (of packers and shuffles) had read, and from
         there on with the new mix: an added source from its beginning, the others where they were.
         A source that is to go must stay in with weight 0 until then.
@@ -260,14 +289,34 @@ class AsyncDataLoader(
                 before = self._native
                 self._read(self._source._with_template_date(date))
                 before.close()
-        self._native.load_state(state, allow)
+        is_edit = (
+            bool(allow)
+            and isinstance(state, Mapping)
+            and state.get("mix") != self._native.state().get("mix")
+        )
+        try:
+            self._native.load_state(state, allow)
+        except ValueError as error:
+            if 'allow=("mix",));' not in str(error):
+                raise
+            raise type(error)(f"{error}; {self._until_shown()}") from None
+        if is_edit:
+            _log.warning("the edited mix is taken over: %s", self._until_shown())
         self._exhausted = False
         self._said_empty = True  # what came before is not known here
+
+    def _until_shown(self) -> str:
+        """How many steps it takes until an edit of the mix shows, for people."""
+        steps = steps_to_new_mix(self._source, self._options)
+        return (
+            f"it shows in full within about {steps:,} steps (the rest of its block, and what "
+            "windows of shuffles and packers hold)"
+        )
 
     def reset(self) -> None:
         """Goes back to the first batch of the first epoch, as if nothing had been read.
 
-        `for batch in loader` goes on where the last one stopped; after this it starts over.
+        `for batch in loader` continues where the last one stopped; after this it starts over.
         stats() and digest() begin anew, too. Batches that were handed out stay valid.
         """
         before = self._native
@@ -279,21 +328,26 @@ class AsyncDataLoader(
         """What this loader has done, and how far its stream was read.
 
         Returns:
-            `{since_start: {rows, tokens, batches, bytes_read, seconds, tokens_per_second,
-            wait_seconds: {stage: s}, busy_seconds: {work: s}, io: {requests, retries: {cause:
-            requests}, bytes, bytes_read_twice, wait_seconds, throttled_seconds}}, stream: {steps,
-            rows, tokens, sources: {name: {tokens, epoch, dropped: {reason: rows}, dropped_tokens:
-            {reason: tokens}, dropped_at: {reason: addresses of the first five rows since the start
-            or restart}}}, mix_end}, queue: {batches, bytes}}`.
+            `{tokens_per_second, eta_seconds, since_start: {rows, tokens, batches, bytes_read,
+            seconds, tokens_per_second, wait_seconds: {stage: s}, busy_seconds: {work: s}, io:
+            {requests, retries: {cause: requests}, bytes, bytes_read_twice, wait_seconds,
+            throttled_seconds}}, stream: {steps, rows, tokens, sources: {name: {tokens, epoch,
+            dropped: {reason: rows}, dropped_tokens: {reason: tokens}, dropped_at: {reason:
+            addresses of the first five rows since the start or restart}}}, mix_end}, queue:
+            {batches, bytes}}`.
 
             "since_start" counts what this loader, so this rank, has handed out since it was made or
             first asked for a batch. "stream" counts from the stream's first row on, over all ranks
             (tokens and sources, with several lanes: of those that this rank reads) and restarts: it
             is part of the position. `mix_end` is None but after the end of a pass that a mix ended,
             up to the next batch: then `{ended_by, sources: {name: {rows, passes, rows_in_pass,
-            rows_left}}}` as in WriteStats. The keys of "since_start" but tokens and
-            tokens_per_second are at the top, too; `tokens` and `sources` there are those of
-            "stream".
+            rows_left}}}` as in WriteStats. The keys of "since_start" but tokens are at the top,
+            too; `tokens` and `sources` there are those of "stream".
+
+            `tokens_per_second` is of this rank, since the first batch was asked for: after a
+            restart it does not know the tokens before. `eta_seconds` is the time until the epochs,
+            or the steps, end, at the pace since this loader was made, restored or began them: None
+            before the second batch, and where nobody knows how much there is or it has no end.
 
             One thread makes the batches:
             `wait_seconds` has its time in each stage, not counting what the stage reads from:
@@ -311,6 +365,7 @@ class AsyncDataLoader(
         since["tokens_per_second"] = (
             since["tokens"] / since["seconds"] if since["seconds"] > 0 else 0.0
         )
+        stats["tokens_per_second"] = since["tokens_per_second"]
         return stats
 
     def digest(self) -> str:
@@ -347,6 +402,32 @@ class AsyncDataLoader(
                 in; the message says how many.
         """
         return preshard_batch(self._native.at(step), self._sharding_map)
+
+    def describe(
+        self, batch: Batch, *, tokenizer: Tokenizer | None = None, rows: int = 2
+    ) -> BatchDescription:
+        """Tells what is in a batch of tokens: print it, or show it in a notebook.
+
+        Each row's segments are shown with their text and how much of it is trained on; with
+        `pack(segment_sources=True)`, with the dataset, file and row that they come from, too.
+
+        Args:
+            batch: A batch of this loader, or part of one.
+            tokenizer: Makes text of tokens; None: the one that the loader's source was made with.
+            rows: How many rows are shown.
+
+        Raises:
+            ValueError: No column of the batch has tokens.
+        """
+        # lazy: needs numpy, which takes its time to import
+        from easydata.reports.batch_description import describe_batch
+
+        known = [tokenizer] if tokenizer is not None else self._tokenizers()
+        return describe_batch(batch, known, rows)
+
+    def _tokenizers(self) -> list[Tokenizer]:
+        """Those that the tokens come from, as far as they are known."""
+        return [each for each in tokenizers_of(self._source) if isinstance(each, Tokenizer)]
 
     def close(self) -> None:
         """Ends the loader's threads; batches that were handed out stay valid."""

@@ -66,8 +66,7 @@ def pad_specs(padding: Mapping[str, Any] | None) -> Mapping[str, Any]:
             raise ConfigError(
                 f"padding[{column!r}]",
                 [
-                    f"PadSpec has no option {key!r}{_native.suggestion(str(key), names)}; "
-                    f"it has {', '.join(names)}"
+                    f"PadSpec has no option {key!r}{_native.suggestion(str(key), names)}"
                     for key in unknown
                 ],
             )
@@ -130,14 +129,16 @@ def batch_iterator(
     source: Iterable[Mapping[str, Any]], batch_size: int, drop_last: bool = True
 ) -> Iterator[Batch]:
     """Batches of `batch_size` rows of an iterable of dicts, by collate_batch()."""
-    for rows in _lists(source, batch_size, drop_last):
-        yield collate_batch(rows)
+    return map(collate_batch, _lists(source, batch_size, drop_last))
 
 
 def _lists(source: Iterable[T], batch_size: int, drop_last: bool) -> Iterator[list[T]]:
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-    iterator = iter(source)
+    return _lists_of(iter(source), batch_size, drop_last)
+
+
+def _lists_of(iterator: Iterator[T], batch_size: int, drop_last: bool) -> Iterator[list[T]]:
     while rows := list(itertools.islice(iterator, batch_size)):
         if len(rows) < batch_size and drop_last:
             return

@@ -24,8 +24,8 @@ class PipelineContext:
     Attributes:
         config: The pipeline's config.
         seed: Seed of everything that is shuffled or mixed; None: 0.
-        step: Training step, as told by update_step().
-        epoch: Pass over the data, as told by update_epoch().
+        step: Training step, as set by update_step().
+        epoch: Pass over the data, as set by update_epoch().
         metrics: What stages have recorded, by stage.
         written: What save() has written, by dataset.
         progress: Makes what shows the progress of a job, from its name and number of rows; None: as
@@ -38,6 +38,8 @@ class PipelineContext:
         applied: Those of them that apply() added.
         idle_options: Options of the config that are set and do nothing, each with the reason.
         unread: Fields of rows that no token is made of, by dataset.
+        keeps_finished: Whether save() keeps finished outputs of this very job even where it had
+            finished all; else running it again is an error.
         by_content: Datasets whose files are known by a hash of all of them, as the cache's options
             say.
     """
@@ -59,6 +61,7 @@ class PipelineContext:
     applied: set[str] = field(default_factory=set, repr=False, compare=False)
     idle_options: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     unread: dict[str, list[str]] = field(default_factory=dict, repr=False, compare=False)
+    keeps_finished: bool = False
     by_content: set[str] = field(default_factory=set, repr=False, compare=False)
     _tokenizers: dict[Any, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
     _cache_manager: "TreeCacheManager | None" = field(default=None, repr=False, compare=False)

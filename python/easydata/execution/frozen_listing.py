@@ -85,7 +85,7 @@ def _thawed(dataset: DatasetConfig, frozen: dict[str, Any]) -> KnownFiles:
     data: Any = dataset.data_files
     items = [data] if isinstance(data, (str, os.PathLike)) else list(data)
     splits = None if found.get("splits") is None else splits_of_json(found["splits"])
-    # A data set's name is no file's.
+    # A dataset's name is no file's.
     names = [] if splits is not None else [os.fspath(item) for item in items]
     listing = _native.FileListing.from_json(
         json.dumps(found["files"]), names, dataset.storage_options

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 from easydata import _native
 from easydata.core.async_dataset import NO_LENGTH
 from easydata.core.short_repr import call, table
+from easydata.execution.sharding import check_sharded
 
 if TYPE_CHECKING:
     from easydata.execution.async_loader import AsyncDataLoader
+    from easydata.reports.batch_description import BatchDescription
+    from easydata.tokenizers.tokenizer import Tokenizer
 
 Batch = dict[str, Any]
 
@@ -21,7 +24,7 @@ def _is_count(value: Any) -> bool:
 class LoadersInTurn:
     """Takes a batch of each loader in turn, until all have ended.
 
-    A loader that has ended is left out of the turns. Iterating goes on from where the last
+    A loader that has ended is left out of the turns. Iterating continues from where the last
     iteration stopped; after the end it starts anew, as the loaders do.
 
     Args:
@@ -35,10 +38,25 @@ class LoadersInTurn:
         # Batches that each loader gave in this pass, and in those before.
         self._given = dict.fromkeys(self.loaders, 0)
         self._before = dict.fromkeys(self.loaders, 0)
+        # The columns of each loader's first batch: one of sharding_map is to be among them.
+        self._columns: dict[str, set[str]] = {}
 
     def __len__(self) -> int:
         """Not for a stream. Raises TypeError, which says what to hand trainers instead."""
         raise TypeError(NO_LENGTH)
+
+    def _rows_of_pass(self) -> int:
+        return sum(loader._rows_of_pass() for loader in self.loaders.values())
+
+    def _is_begun(self) -> bool:
+        return any(loader._is_begun() for loader in self.loaders.values())
+
+    def _paddings(self) -> dict[str, tuple[float, str]]:
+        """What rows of each column that came are filled up with, and at which side."""
+        found: dict[str, tuple[float, str]] = {}
+        for loader in self.loaders.values():
+            found.update(loader._paddings())
+        return found
 
     def __bool__(self) -> bool:
         """True: the loaders are there, whatever is in them."""
@@ -84,9 +102,18 @@ class LoadersInTurn:
         if batch is None:
             self._ended.append(name)
         else:
+            if name not in self._columns:
+                self._look_at(name, batch)
             self._given[name] += 1
         self._turn += 1
         return batch
+
+    def _look_at(self, name: str, batch: Batch) -> None:
+        found = {**self._columns, name: set(batch)}
+        if len(found) == len(self.loaders):
+            columns = dict.fromkeys(column for each in found.values() for column in each)
+            check_sharded(self.loaders[name].get_output_sharding(), columns)
+        self._columns = found
 
     def _start_pass(self) -> None:
         self._turn, self._ended = 0, []
@@ -258,6 +285,25 @@ class LoadersInTurn:
         """The batches of a loader in this pass, or `most` where they are more."""
         before = self._before[name]
         return self.loaders[name]._native.steps_up_to(before + most) - before
+
+    def describe(
+        self, batch: Batch, *, tokenizer: "Tokenizer | None" = None, rows: int = 2
+    ) -> "BatchDescription":
+        """Tells what is in a batch of one of the loaders: text, and where it comes from.
+
+        Args:
+            batch: A batch of any of the loaders.
+            tokenizer: Makes text of tokens; None: that of the loaders, where they have one.
+            rows: How many rows are shown.
+
+        Raises:
+            ValueError: No column of the batch has tokens.
+        """
+        # lazy: needs numpy, which takes its time to import
+        from easydata.reports.batch_description import describe_batch
+
+        known = [each for loader in self.loaders.values() for each in loader._tokenizers()]
+        return describe_batch(batch, [tokenizer] if tokenizer is not None else known, rows)
 
     def close(self) -> None:
         """Closes the loaders."""

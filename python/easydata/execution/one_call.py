@@ -101,7 +101,8 @@ def pretokenize(
         max_shard_size: File size at which a shard is closed.
         compression: Codec. The default, "snappy", is for Parquet; other formats then go without.
         num_proc: Threads; None: one for each core. The transform itself runs in one at a time.
-        show_progress: Show progress, when standard error is a terminal.
+        show_progress: Show progress: a bar on a terminal or in a notebook, a line now and then
+            elsewhere.
         storage_options: Who writes to an object store; see docs/guide/stores.md.
         overwrite: Replace an output that is in output_path already.
 

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -58,19 +58,7 @@ class SaveStage(BaseStage):
         if whole.save is not self._config:
             self._config, context.config = whole.save, whole
         executor = executor_of(whole)
-        config = _described(context.config)
-        writers = {name: self._writer(name, len(data), context) for name in data}
-        for name, source in data.items():
-            if source._counts_steps():
-                self._give_steps(source, writers[name], context)
-        _check_folders({name: writer.output_path for name, writer in writers.items()})
-        jobs = {name: writers[name]._job(source, config) for name, source in data.items()}
-        judge_options(context, {name: job.stream for name, job in jobs.items()}, "save")
-        context.unread.update(unread_of(data))
-        # Before anything is written: what one deletes, another may be about to read.
-        for job in jobs.values():
-            for other in jobs.values():
-                job.check_inputs(other.stream)
+        jobs = self.planned(data, context)
         push = self._checked_push(jobs)
         told: dict[str, UnitJob] = {}
         if executor is not None:
@@ -82,14 +70,15 @@ class SaveStage(BaseStage):
         failures: list[FailedUnitsError] = []
         finished = [name for name, job in jobs.items() if job.is_finished]
         kept = finished if len(finished) < len(jobs) else []
-        if push is not None:
+        if push is not None or context.keeps_finished:
             kept = kept or [name for name in finished if jobs[name].keeps_finished]
-        for name, job in jobs.items():
+        for number, (name, job) in enumerate(jobs.items(), 1):
+            of = f" ({number} of {len(jobs)})" if len(jobs) > 1 else ""
             try:
                 rows = rows_known(data[name])
                 with job.told_of_pushing() if push is not None else contextlib.nullcontext():
                     stats = self._write(
-                        name, job, context, rows, told.get(name), executor, keep=name in kept
+                        name, job, context, rows, told.get(name), executor, of, keep=name in kept
                     )
             except FailedUnitsError as error:
                 failures.append(error)  # the other datasets are written
@@ -110,6 +99,23 @@ class SaveStage(BaseStage):
             for name in jobs:
                 context.written[name].hub_url = url
         return data
+
+    def planned(self, data: Sources, context: PipelineContext) -> dict[str, WriteJob]:
+        """The outputs that process() would write, checked; nothing is written."""
+        config = _described(context.config, context.stages)
+        writers = {name: self._writer(name, len(data), context) for name in data}
+        for name, source in data.items():
+            if source._counts_steps():
+                self._give_steps(source, writers[name], context)
+        _check_folders({name: writer.output_path for name, writer in writers.items()})
+        jobs = {name: writers[name]._job(source, config) for name, source in data.items()}
+        judge_options(context, {name: job.stream for name, job in jobs.items()}, "save")
+        context.unread.update(unread_of(data))
+        # Before anything is written: what one deletes, another may be about to read.
+        for job in jobs.values():
+            for other in jobs.values():
+                job.check_inputs(other.stream)
+        return jobs
 
     def _checked_push(self, jobs: Mapping[str, WriteJob]) -> HubPush | None:
         """The push that is asked for, when all of it can be done."""
@@ -149,10 +155,11 @@ class SaveStage(BaseStage):
         rows: int | None,
         told: UnitJob | None,
         executor: UnitExecutor | None,
+        of: str,
         *,
         keep: bool,
     ) -> WriteStats:
-        with self._progress(name, context, rows) as progress:
+        with self._progress(name, context, rows, of) as progress:
 
             def tell(text: str) -> None:
                 job.log(text)
@@ -179,13 +186,13 @@ class SaveStage(BaseStage):
             self._give_steps(data[name], writer, context)
         return writer._job(data[name], template_date=template_date)
 
-    def _progress(self, name: str, context: PipelineContext, rows: int | None) -> Progress:
+    def _progress(self, name: str, context: PipelineContext, rows: int | None, of: str) -> Progress:
         dataset = self._get_dataset_config(name, context)
         limit = dataset.num_rows if dataset is not None else None
         total = min((n for n in (rows, limit) if n is not None), default=None)
         if context.progress is not None:
-            return context.progress(name, total)
-        return Progress.of(context.config.observability, name, total)
+            return context.progress(name + of, total)
+        return Progress.of(context.config.observability, name + of, total)
 
     def _writer(
         self, name: str, datasets: int, context: PipelineContext, threads: int | None = None
@@ -210,11 +217,19 @@ class SaveStage(BaseStage):
         return create_writer(path, columns=config.columns, **options)
 
 
-def _described(config: PipelineConfig) -> dict[str, Any]:
-    """The config as an output's metadata has it: what was written, not who wrote it."""
+def _described(config: PipelineConfig, stages: Sequence[str]) -> dict[str, Any]:
+    """The config as an output's metadata has it: what was written, not who wrote it.
+
+    Whether packing and saving are `enabled` says what ran, whatever the config said of it.
+    """
     values: dict[str, Any] = without_secrets(plain(config, for_engine=True))
     values.pop("ray", None)
     values.get("save", {}).pop("processes", None)
+    for stage, runs in (("pack", "pack" in stages), ("save", True)):
+        section = values.setdefault(stage, {})
+        section.pop("enabled", None)
+        if runs:
+            section["enabled"] = True
     return values
 
 

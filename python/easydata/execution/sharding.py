@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from easydata import _native
 from easydata.execution.collate import Batch
-
-if TYPE_CHECKING:
-    from easydata import _native
 
 
 @dataclass
@@ -38,6 +36,16 @@ class ShardingSpec:
             for name in batch
         }
         return preshard_batch(batch, shardings)
+
+
+def check_sharded(sharding_map: Mapping[str, Any] | Any, columns: Collection[str]) -> None:
+    """Raises ValueError for a column that is to be put on devices, and that there is not."""
+    if not isinstance(sharding_map, Mapping):
+        return
+    for name, sharding in sharding_map.items():
+        if sharding is not None and name not in columns:
+            hint = _native.suggestion(name, list(columns))
+            raise ValueError(f"sharding_map: the batches have no column {name!r}{hint}")
 
 
 def preshard_batch(batch: Batch, sharding_map: Mapping[str, Any] | Any) -> Batch:

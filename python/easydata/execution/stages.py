@@ -12,6 +12,7 @@ from easydata.core.config import (
     LoadStageConfig,
     MixStageConfig,
     PackStageConfig,
+    TokenizerConfig,
     TokenizeStageConfig,
     merge_tokenizer_config,
 )
@@ -24,7 +25,13 @@ from easydata.execution.frozen_listing import storage_options_of
 from easydata.execution.idle_options import judge_options
 from easydata.execution.mixture import Mixture, Sources
 from easydata.execution.stage import BaseStage
-from easydata.sources.create import dataset_rows, formatted, rows_path_of, transform_of
+from easydata.sources.create import (
+    dataset_rows,
+    formatted,
+    has_transforms,
+    rows_path_of,
+    transforms_of,
+)
 from easydata.sources.known_fields import absent_fields, require_fields
 from easydata.sources.of_tokenizer import OfTokenizerSource
 from easydata.sources.packed import PackedShardedSource
@@ -32,6 +39,7 @@ from easydata.sources.sharded_source import ShardedDataSource, TransformedSharde
 from easydata.sources.tokenized import TokenizedShardedSource
 from easydata.sources.unread_fields import unread_of
 from easydata.sources.weight_schedule import WeightScheduler
+from easydata.tokenizers.files import choose_view
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.fields import DropFields
 from easydata.transforms.trainer_examples import gives_examples
@@ -62,26 +70,34 @@ class SourceStage(BaseStage):
                 context.by_content.add(str(dataset.name))
             reached = copy.copy(by_content)  # it was checked, and there may be thousands
             reached.storage_options = storage_options_of(dataset, context.config.source)
+            if dataset.view is not None:
+                tokenizer = _tokenizer_config(dataset, context)
+                choose_view(None if tokenizer is None else tokenizer.name_or_path)
             known = context.listings.get(str(dataset.name))
             source = formatted(dataset_rows(reached, context.seed, known, commits), dataset)
-            if dataset.transform is not None:
-                source = source.transform(dataset_transform(dataset, context))
-                if str(dataset.name) in context.tokenized:
-                    is_on = context.config.tokenize.cache_tokenized
-                    source = kept_tokens(source, dataset, context, is_on=is_on)
+            for step in dataset_transforms(dataset, context):
+                source = source.transform(step)
+            if str(dataset.name) in context.tokenized:
+                is_on = context.config.tokenize.cache_tokenized
+                source = kept_tokens(source, dataset, context, is_on=is_on)
             made[str(dataset.name)] = source
         return made
 
 
-def dataset_transform(dataset: DatasetConfig, context: PipelineContext) -> Any:
-    """What a dataset's `transform` says, with the tokenizer that the pipeline gives it."""
-    config = merge_tokenizer_config(
-        dataset, context.config.default_tokenizer, context.config.tokenize
-    )
-    made = transform_of(dataset, config, context.tokenizer_of)
-    if gives_examples(made):
-        context.tokenized[str(dataset.name)] = made.tokenizer
-    return made
+def dataset_transforms(dataset: DatasetConfig, context: PipelineContext) -> list[Any]:
+    """What a dataset's transforms say, with the tokenizer that the pipeline gives them."""
+    if not has_transforms(dataset):
+        return []
+    config = _tokenizer_config(dataset, context)
+    steps = transforms_of(dataset, config, context.tokenizer_of)
+    for step in filter(gives_examples, steps):
+        context.tokenized[str(dataset.name)] = step.tokenizer
+    return steps
+
+
+def _tokenizer_config(dataset: DatasetConfig, context: PipelineContext) -> TokenizerConfig | None:
+    config = context.config
+    return merge_tokenizer_config(dataset, config.default_tokenizer, config.tokenize)
 
 
 class TokenizeStage(BaseStage):
@@ -221,7 +237,7 @@ def _shared_dataset(name: str, context: PipelineContext) -> DatasetConfig:
         for option in ways:
             if getattr(first, option) != getattr(other, option):
                 raise RuntimeError(
-                    f"tokenize() cannot tell how to tokenize {name!r}, which is made of "
+                    f"tokenize() does not know how to tokenize {name!r}, which is made of "
                     "several datasets: "
                     f"{option} differs between {first.name!r} and {other.name!r}; tokenize before"
                 )
@@ -313,9 +329,7 @@ class PackStage(BaseStage):
 
 def _tokenizer_of(dataset: DatasetConfig, context: PipelineContext) -> Tokenizer | None:
     """The tokenizer that the config names for a dataset's tokens."""
-    config = merge_tokenizer_config(
-        dataset, context.config.default_tokenizer, context.config.tokenize
-    )
+    config = _tokenizer_config(dataset, context)
     return None if config is None else context.tokenizer_of(config)
 
 

@@ -7,7 +7,7 @@ from easydata import _native
 
 
 def merge_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """One state that any rank goes on from, whatever its number, of the states of all ranks.
+    """One state from which any number of ranks can resume, made of the states of all ranks.
 
     With several lanes a rank's `state_dict()` has the lanes that the rank reads; this has all. With
     one lane the states are all the same, and this is one of them.

@@ -57,6 +57,8 @@ class WriteStats:
         num_shards: Files.
         total_bytes: Bytes of the files.
         output_paths: The files, in order.
+        num_tokens: Tokens in them.
+        output_path: The folder that they are in.
         dropped: Rows left out on the way, by reason; those that were cut too (`truncated`).
         dropped_tokens: Tokens lost, by reason.
         dropped_at: Where the first of these rows were read, five at most, by reason.
@@ -81,6 +83,8 @@ class WriteStats:
     mix_end: dict[str, Any] | None = None
     nulls: dict[str, int] = field(default_factory=dict)
     hub_url: str | None = None
+    num_tokens: int = 0
+    output_path: str = ""
 
     def __repr__(self) -> str:
         return call(type(self).__name__, **self._shown())
@@ -118,10 +122,12 @@ class DatasetWriter(
         "columns": 'Columns to write, in this order, or {name: type} with types such as "int32", '
         '"string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python '
         "dicts) are those of the first 1,000 rows.",
-        "storage_options": "Who writes to an object store, and how patiently; None: the "
+        "storage_options": "Credentials for an object store, and how often to retry; None: the "
         "credentials that the platform has. See docs/guide/stores.md.",
         "progress": 'Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, '
-        "up to ten times a second.",
+        'and where it is known how much there is, {"input_bytes", "total_input_bytes"} of files '
+        '("input_parts", "total_input_parts" of units and rows in memory); up to ten times a '
+        "second.",
         "push_to_hub": "Push the output to a dataset repository of the Hub, too. What could keep "
         "it from there is checked before anything is written; see docs/guide/hub.md.",
         "hub_repo_id": 'Repository for push_to_hub: "org/name".',
@@ -163,9 +169,16 @@ class DatasetWriter(
         self._storage_options = storage_options
         self._given = {
             **options,
-            "max_shard_size": parse_size(options["max_shard_size"]),
+            "max_shard_size": size_of_option("max_shard_size", options["max_shard_size"]),
             "units": size_of_option("units", options["units"]),
         }
+        if isinstance(columns, str):
+            raise TypeError(
+                f"columns: must be a list of names, or a dict of types by name, not {columns!r}; "
+                f"write [{columns!r}]"
+            )
+        if columns is not None and not columns:
+            raise ValueError("columns: must name one column at least; None: all of them")
         self._columns = columns
         self._progress = progress
         # What a schedule that counts steps takes for them; a pipeline's load options say.
@@ -310,6 +323,8 @@ class WriteJob:
             kept_shards=written["kept_shards"],
             mix_end=written["mix_end"],
             nulls=written["nulls"],
+            num_tokens=written["tokens"],
+            output_path=self.path,
         )
 
     def run_alone(self) -> WriteStats:
@@ -355,7 +370,7 @@ class WriteJob:
         except (OSError, ValueError, _native.Cancelled):  # the interruption is what is reported
             kept = finished
         if kept:
-            interrupt.add_note(f"run again to go on: {kept_text(kept)}")
+            interrupt.add_note(f"run again to resume: {kept_text(kept)}")
 
     def log(self, text: str) -> None:
         """Logs what there is to tell of an earlier run."""
@@ -453,7 +468,7 @@ def save_iterator(
 ) -> WriteStats:
     """Writes what an iterator of dicts yields; see DatasetWriter for the arguments and errors.
 
-    An iterator cannot be read twice, so an interrupted job leaves nothing behind to go on from.
+    An iterator cannot be read twice, so an interrupted job leaves nothing to resume from.
     """
     rows = iter(iterator)
 

@@ -1,4 +1,4 @@
-"""What a data set for grain_data_processing is described with."""
+"""What a dataset for grain_data_processing is described with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 @dataclass(kw_only=True)
 class DataConfig:
-    """What all data sets have.
+    """What all datasets have.
 
     Attributes:
         shuffle_data: Shuffle the examples, in another order in every epoch.
@@ -40,7 +40,7 @@ class DataConfig:
 
 @dataclass(kw_only=True)
 class _TextDataConfig(DataConfig):
-    """What data sets of documents have.
+    """What datasets of documents have.
 
     Attributes:
         split: The split to read; of ArrayRecord files, their folder under `data_path`.
@@ -48,11 +48,11 @@ class _TextDataConfig(DataConfig):
         max_steps_per_epoch: Batches of an epoch, at most: it is cut after its first
             `max_steps_per_epoch * global_batch_size` documents, the same ones in every epoch.
         tokenizer_path: A folder, a file or a name on the Hub, as easydata.Tokenizer takes them.
-        hf_access_token: Who asks the Hub for a data set and a tokenizer.
+        hf_access_token: Token of the Hub, for a dataset and a tokenizer.
         hf_cache_dir: Where what comes from the Hub is kept.
         add_bos: Put the tokenizer's BOS before every document.
-        add_eos: Put the tokenizer's EOS behind every document.
-        add_eod: Put the end-of-document token behind every document that leaves room for it.
+        add_eos: Put the tokenizer's EOS after every document.
+        add_eod: Put the end-of-document token after every document that leaves room for it.
         grain_packing: Pack several documents into a row.
         grain_packing_bin_count: Rows that are filled at a time; None: the host's batch size.
         worker_count: Accepted, as the engine's threads need no processes: the order is the same.
@@ -81,13 +81,13 @@ class _TextDataConfig(DataConfig):
 
 @dataclass(kw_only=True)
 class HFHubDataConfig(_TextDataConfig):
-    """A data set that datasets.load_dataset() reads.
+    """A dataset that datasets.load_dataset() reads.
 
     Attributes:
-        hf_path: Name of the data set, or of its builder ("json", "parquet").
-        hf_data_dir: A folder of the data set.
+        hf_path: Name of the dataset, or of its builder ("json", "parquet").
+        hf_data_dir: A folder of the dataset.
         hf_data_files: Its files, in the forms that `datasets` takes.
-        hf_num_data_processes: Processes of `datasets` for making the data set.
+        hf_num_data_processes: Processes of `datasets` for making the dataset.
     """
 
     hf_path: str

@@ -10,7 +10,7 @@ except ModuleNotFoundError as error:
     if error.name != "grain":
         raise
     raise ModuleNotFoundError(
-        "rows as a data set of Grain's need grain; pip install grain", name="grain"
+        "rows as a dataset of Grain's need grain; pip install grain", name="grain"
     ) from error
 
 from easydata.execution.async_loader import AsyncDataLoader

@@ -1,4 +1,4 @@
-"""A host's documents of a data set, in Grain's order."""
+"""A host's documents of a dataset, in Grain's order."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PADDING = "is_padding"
-# Rows that are taken from a data set in Python at once.
+# Rows that are taken from a dataset in Python at once.
 _ROWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
 class HostRows:
-    """Which documents of a data set a host gets, and in which order.
+    """Which documents of a dataset a host gets, and in which order.
 
     Attributes:
-        num_rows: Documents of the data set that are shared out.
+        num_rows: Documents of the dataset that are shared out.
         real_rows: Those that it has; the others are empty.
         seed: Grain's seed of the first epoch's order; None: as they are.
         part: Number of the host.
@@ -45,14 +45,14 @@ def grain_seed(seed: int) -> int:
 
 
 def unpadded(dataset: RandomAccess) -> RandomAccess:
-    """The data set itself, where it is one that was filled up or cut."""
+    """The dataset itself, where it is one that was filled up or cut."""
     while isinstance(dataset, PaddedDataset):
         dataset = dataset.dataset
     return dataset
 
 
 def real_rows(dataset: RandomAccess) -> int:
-    """Documents of a data set that are its own: others fill it up."""
+    """Documents of a dataset that are its own: others fill it up."""
     if isinstance(dataset, PaddedDataset):
         return min(len(dataset), real_rows(dataset.dataset))
     return len(dataset)
@@ -68,7 +68,7 @@ def document_stream(
         column: The column of texts; tokens are in "input_ids".
         is_text: Whether documents are texts, else tokens.
         rows: Which ones.
-        name: What errors and statistics call the data set.
+        name: What errors and statistics call the dataset.
     """
     if isinstance(dataset, ArrayRecordDataSource):
         source = ArrayRecordShardedSource(

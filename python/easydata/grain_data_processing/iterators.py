@@ -67,32 +67,32 @@ def make_grain_iterator(
     overlong: Overlong | None = None,
     exact: bool = False,
 ) -> MultiHostDataLoadIterator:
-    """Loads data sets, mixes their rows, and hands out batches as global arrays.
+    """Loads datasets, mixes their rows, and hands out batches as global arrays.
 
     Batches never end; an epoch is a number of them, `iterator_length`: the documents of the largest
-    data set by its weight, divided by the global batch size. Where documents are packed there are
+    dataset by its weight, divided by the global batch size. Where documents are packed there are
     more documents than rows, so such an epoch is several passes.
 
     Args:
-        configs: One data set, or several whose rows are mixed as Grain's `IterDataset.mix` does.
+        configs: One dataset, or several whose rows are mixed as Grain's `IterDataset.mix` does.
             Batch size, workers, remainder and ramp-up are those of the first; others that differ
             are warned of.
         global_mesh: A `jax.sharding.Mesh`; rows are split over all of its axes.
         process_indices: The processes that load data. This one's index among them is its host
             number.
-        dataset_weights: Shares of the data sets; None: equal ones. Not looked at for one data set.
+        dataset_weights: Shares of the datasets; None: equal ones. Not looked at for one dataset.
         order: "host": the original's, which depends on the number of hosts; "global": one order of
-            all documents, whose states any number of hosts goes on from.
+            all documents, from whose states any number of hosts can resume.
         overlong: What becomes of documents that are longer than a row; see preprocess_dataset().
-        exact: An epoch of one data set is exactly the batches of one pass, which are counted when
+        exact: An epoch of one dataset is exactly the batches of one pass, which are counted when
             it begins (it is read for that), as each pass packs in an order of its own. With
-            `max_steps_per_epoch`, it is exactly so many batches, after which the next epoch goes on
-            in the data. Else `max_steps_per_epoch` is a number of documents: so many batches'
-            worth, the same ones in every epoch.
+            `max_steps_per_epoch`, it is exactly so many batches, after which the next epoch
+            continues in the data. Else `max_steps_per_epoch` is a number of documents: so many
+            batches' worth, the same ones in every epoch.
 
     Raises:
         ValueError: When rows cannot be split evenly over the hosts or devices; the message names
-            the axes and sizes. For several data sets with `exact` and no `max_steps_per_epoch`.
+            the axes and sizes. For several datasets with `exact` and no `max_steps_per_epoch`.
         NotImplementedError: In a process that is not among `process_indices`.
     """
     # lazy: it imports jax, which not everybody has
@@ -100,7 +100,7 @@ def make_grain_iterator(
 
     several = [configs] if isinstance(configs, _TextDataConfig) else list(configs)
     if not several:
-        raise ValueError("configs: there is no data set")
+        raise ValueError("configs: there is no dataset")
     first = several[0]
     _check_together(several, exact, len(process_indices))
     if process_index() not in process_indices:
@@ -165,7 +165,7 @@ def _check_together(configs: Sequence[_TextDataConfig], exact: bool, hosts: int)
         for name in _OF_FIRST:
             if getattr(config, name) != getattr(first, name):
                 LOGGER.warning(
-                    "%s of the first data set counts, %r; that of %s, %r, does not",
+                    "%s of the first dataset counts, %r; that of %s, %r, does not",
                     name,
                     getattr(first, name),
                     config.name or "another one",
@@ -175,7 +175,7 @@ def _check_together(configs: Sequence[_TextDataConfig], exact: bool, hosts: int)
         return
     if len(configs) > 1:
         raise ValueError(
-            "exact=True counts the batches of one data set; with several, which never end, set "
+            "exact=True counts the batches of one dataset; with several, which never end, set "
             "max_steps_per_epoch"
         )
     if first.grain_packing and not first.drop_remainder and hosts > 1:
@@ -237,7 +237,7 @@ def _shares(weights: Sequence[float] | None, count: int) -> list[float]:
     if count == 1 or weights is None:
         return [1 / count] * count
     if len(weights) != count:
-        raise ValueError(f"dataset_weights: {len(weights)} weights for {count} data sets")
+        raise ValueError(f"dataset_weights: {len(weights)} weights for {count} datasets")
     if any(weight <= 0 for weight in weights):
         raise ValueError(f"dataset_weights must all be above 0; they are {list(weights)}")
     return [weight / sum(weights) for weight in weights]
@@ -283,7 +283,7 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
     """Batches of global arrays, epoch by epoch.
 
     `for batch in iterator` gives the rest of an epoch; the next `for` gives the next one. What was
-    left of an epoch that was broken off is not gone back to: the data goes on where it was.
+    left of an epoch that was broken off is not repeated: the data continues where it was.
 
     Attributes:
         iterator_length: Batches of an epoch.
@@ -390,12 +390,18 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
                 configuration; the message names which.
         """
         expected = dict(self._identity)
+        if "iterator" not in state:
+            shown = ", ".join(map(repr, state)) or "nothing"
+            raise ValueError(
+                f"this is not a state of such an iterator: it has {shown}; give what get_state() "
+                "returned"
+            )
         if not self._counts:
             expected["iterator_length"] = self.iterator_length
         elif "steps_before" not in state:
             raise ValueError(
-                "the state is of an iterator without exact=True; go on with the configuration that "
-                "it was saved with"
+                "the state is of an iterator without exact=True; resume with the "
+                "configuration that it was saved with"
             )
         for name, value in expected.items():
             if state.get(name) == value:
@@ -403,10 +409,10 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
             raise ValueError(
                 f"the state is of {name}={state.get(name)!r}, this iterator of {name}={value!r}; "
                 + (
-                    "the original's order depends on the number of hosts: go on with as many, or "
-                    'use order="global", whose states any number of hosts goes on from'
+                    "the original's order depends on the number of hosts: resume with as many, or "
+                    'use order="global", from whose states any number of hosts can resume'
                     if name in ("hosts", "host")
-                    else "go on with the configuration that the state was saved with"
+                    else "resume with the configuration that the state was saved with"
                 )
             )
         self._loader.load_state_dict(state["iterator"])
@@ -484,7 +490,7 @@ def get_process_loading_data(config: AnyDataConfig, mesh: Any) -> list[int]:
     """The processes that hold a part of a batch, in the order of their parts.
 
     Args:
-        config: The data set; each of its batches is split over all axes of the mesh.
+        config: The dataset; each of its batches is split over all axes of the mesh.
         mesh: A `jax.sharding.Mesh`.
     """
     return list(dict.fromkeys(device.process_index for device in mesh.devices.flat))
@@ -496,7 +502,7 @@ def create_data_iterator(
     """The iterator of a config.
 
     Args:
-        config: The data set.
+        config: The dataset.
         mesh: A `jax.sharding.Mesh`.
     """
     if isinstance(config, SyntheticDataConfig):
@@ -509,10 +515,10 @@ def create_mixed_data_iterator(
     mesh: Any,
     dataset_weights: Sequence[float] | None = None,
 ) -> MultiHostDataLoadIterator:
-    """The iterator of several data sets, mixed by their weights.
+    """The iterator of several datasets, mixed by their weights.
 
     Args:
-        configs: The data sets.
+        configs: The datasets.
         mesh: A `jax.sharding.Mesh`.
         dataset_weights: Their shares; None: equal ones.
     """

@@ -37,7 +37,7 @@ class LLMBatch:
 
         Args:
             inputs: [batch, length].
-            targets: None: the inputs, one position on, with a 0 behind them.
+            targets: None: the inputs, one position on, with a 0 after them.
         """
         np = _numpy_of(inputs)
         if targets is None:

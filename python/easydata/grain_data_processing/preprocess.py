@@ -87,13 +87,13 @@ def preprocess_dataset(
             on the Hub.
         hf_access_token: Who asks the Hub for a tokenizer.
         add_bos: Put the tokenizer's BOS before every text.
-        add_eos: Put the tokenizer's EOS behind every text.
-        add_eod: Put the end-of-document token behind every document that leaves room for it, unless
+        add_eos: Put the tokenizer's EOS after every text.
+        add_eod: Put the end-of-document token after every document that leaves room for it, unless
             `add_eos` put the same token there.
         grain_packing: Pack documents into rows, by Grain's first-fit.
         grain_packing_bin_count: Rows that are filled at a time; None: the host's batch size.
-        shift: Give inputs that are one token behind the targets, after an end-of-document token.
-        drop_remainder: Unless packing, False fills the data set up with empty documents to a
+        shift: Shift inputs right by one token, so that they begin with an end-of-document token.
+        drop_remainder: Unless packing, False fills the dataset up with empty documents to a
             multiple of the global batch size; their rows are masked.
         num_epochs: Passes over the documents; None: for ever.
         tokenizer_cache_dir: Where tokenizers from the Hub are kept; None: in huggingface_hub's
@@ -106,10 +106,10 @@ def preprocess_dataset(
         order: "host": the original's, in which a host shuffles a part of its own, so that the order
             depends on the number of hosts. "global": one order of all documents; give the whole
             stream to a loader with `rank` and `world_size`.
-        name: What errors and statistics call the data set.
+        name: What errors and statistics call the dataset.
 
     Returns:
-        The rows, and the data set that they are made of, filled up or cut where it was.
+        The rows, and the dataset that they are made of, filled up or cut where it was.
 
     Raises:
         ValueError: When the batch size is no multiple of the hosts, an end-of-document token is
@@ -246,7 +246,7 @@ class _Documents:
 class LLMRowDataset(PlannedSource[dict[str, "np.ndarray"]]):
     """Rows of `inputs`, `targets`, and the position and segmentation of each, int32 [length].
 
-    Iterating gives single rows, from the start; loaders give batches, and can stop and go on.
+    Iterating gives single rows, from the start; loaders give batches, and can stop and resume.
     """
 
     def __init__(self, stream: _native.Stream) -> None:
@@ -291,7 +291,7 @@ class LLMRowDataset(PlannedSource[dict[str, "np.ndarray"]]):
 
 
 def mixed(datasets: Sequence[LLMRowDataset], weights: Sequence[float]) -> LLMRowDataset:
-    """The rows of several data sets in the order of Grain's IterDataset.mix."""
+    """The rows of several datasets in the order of Grain's IterDataset.mix."""
     names = [str(i) for i in range(len(datasets))]
     options = _native.MixOptions(
         names, weights, None, order="grain", stop_strategy="first_exhausted"

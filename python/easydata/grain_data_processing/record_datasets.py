@@ -1,4 +1,4 @@
-"""Data sets whose records are found by their numbers."""
+"""Datasets whose records are found by their numbers."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class RandomAccess(Protocol):
 
 
 class PaddedDataset:
-    """A data set with empty records behind its own, or without its last ones.
+    """A dataset with empty records after its own, or without its last ones.
 
     It is a RandomAccessDataSource of Grain's.
 
     Attributes:
         dataset: What is filled up.
         full_dataset_length: Records that there are to be.
-        column_name: The column of the data set's texts.
+        column_name: The column of the dataset's texts.
     """
 
     def __init__(self, dataset: RandomAccess, full_dataset_length: int, column_name: str) -> None:
@@ -57,7 +57,7 @@ class PaddedDataset:
 
     @property
     def empty_sequence(self) -> bytes | dict[str, str]:
-        """The record that fills up: bytes where the data set's records are, else an empty text."""
+        """The record that fills up: bytes where the dataset's records are, else an empty text."""
         if holds_bytes(self.dataset):
             return b""
         return {self.column_name: ""}
@@ -76,10 +76,10 @@ def holds_bytes(dataset: RandomAccess) -> bool:
 
 
 def pad_dataset(dataset: RandomAccess, global_batch_size: int, column_name: str) -> PaddedDataset:
-    """Fills a data set up to a multiple of a batch size.
+    """Fills a dataset up to a multiple of a batch size.
 
     Args:
-        dataset: The data set.
+        dataset: The dataset.
         global_batch_size: Rows of a batch, over all hosts.
         column_name: The column of its texts.
     """
@@ -123,7 +123,7 @@ def load_array_record_dataset(
 
 
 def load_huggingface_dataset(config: HFHubDataConfig) -> Any:
-    """Loads a data set by `datasets.load_dataset`: a map-style one.
+    """Loads a dataset by `datasets.load_dataset`: a map-style one.
 
     Args:
         config: Says which one.

@@ -47,11 +47,11 @@ _STOPS = ("restart", "first_exhausted", "all_exhausted")
 
 
 def build_dataset(mixture: MixtureOptions) -> "datasets.Dataset | datasets.IterableDataset":
-    """Loads, prepares, mixes and packs the data sets of a mixture.
+    """Loads, prepares, mixes and packs the datasets of a mixture.
 
     Each row goes through format_fields, format_callback and preprocessing_fn, and then keeps the
     text (as text_target_field), or the image (as image_target_field), and the additional fields.
-    When streaming, the data sets are mixed by blocks or (block_mixture=False) drawn at random,
+    When streaming, the datasets are mixed by blocks or (block_mixture=False) drawn at random,
     until the first one ends unless stop_strategy says "all_exhausted". Otherwise they follow each
     other with the columns that all of them have; with weights, they are drawn at random as well.
 
@@ -60,7 +60,7 @@ def build_dataset(mixture: MixtureOptions) -> "datasets.Dataset | datasets.Itera
         else a Dataset.
 
     Raises:
-        ValueError: When options are at odds, or weights do not name the data sets.
+        ValueError: When options are at odds, or weights do not name the datasets.
         NotImplementedError: When an option asks for what has not come yet.
         KeyError: While reading, when a row lacks the content field.
     """
@@ -84,13 +84,13 @@ def build_dataset(mixture: MixtureOptions) -> "datasets.Dataset | datasets.Itera
 def load_for_inform(
     inform: BaseDatasetInform, mixture: MixtureOptions
 ) -> "datasets.Dataset | datasets.IterableDataset":
-    """Loads one data set of a mixture, its rows as they are in the files."""
+    """Loads one dataset of a mixture, its rows as they are in the files."""
     return _dataset(_source(inform, mixture), inform, mixture)
 
 
 def _check(mixture: MixtureOptions) -> None:
     if not mixture.informs:
-        raise ValueError("DatasetMixture: informs must name at least one data set")
+        raise ValueError("DatasetMixture: informs must name at least one dataset")
     defaults = {item.name: item.default for item in dataclasses.fields(MixtureOptions)}
     for option, why in _ONLY_DEFAULT.items():
         value = getattr(mixture, option)
@@ -147,18 +147,16 @@ def _weights(mixture: MixtureOptions, names: list[str]) -> dict[str, float] | No
     if not isinstance(weights, Mapping):
         if len(weights) != len(names):
             raise ValueError(
-                f"DatasetMixture: {len(weights)} mixture_weights for {len(names)} data sets"
+                f"DatasetMixture: {len(weights)} mixture_weights for {len(names)} datasets"
             )
         return dict(zip(names, weights, strict=True))
     for name in weights:
         if name not in names:
             hint = _native.suggestion(name, names)
-            raise ValueError(
-                f"DatasetMixture: mixture_weights name no data set with {name!r}{hint}"
-            )
+            raise ValueError(f"DatasetMixture: mixture_weights name no dataset with {name!r}{hint}")
     for name in names:
         if name not in weights:
-            raise ValueError(f"DatasetMixture: mixture_weights lack the data set {name!r}")
+            raise ValueError(f"DatasetMixture: mixture_weights lack the dataset {name!r}")
     return {name: weights[name] for name in names}
 
 
@@ -283,7 +281,7 @@ def _dataset(
             empty = False
             yield row
         if empty:
-            raise ValueError(f"the files of a data set hold no rows: {inform.data_files!r}")
+            raise ValueError(f"the files of a dataset hold no rows: {inform.data_files!r}")
 
     folder = mixture.cache_dir or tempfile.mkdtemp(prefix="easydata-")
     try:
@@ -308,7 +306,7 @@ def _mixed(
     if weights is not None:
         total = sum(weights.values())
         shares = [weight / total for weight in weights.values()]
-    # Drawing at random has no "restart": as in EasyDeL it ends with the first data set.
+    # Drawing at random has no "restart": as in EasyDeL it ends with the first dataset.
     stop: Any = "all_exhausted" if mixture.stop_strategy == "all_exhausted" else "first_exhausted"
     if mixture.streaming and mixture.block_mixture:
         mixed: Any = block_mixture_interleave(
@@ -329,7 +327,7 @@ def _mixed(
             if all(column in part.column_names for part in parts)
         ]
         if not common:
-            raise ValueError("the data sets of a mixture have no column in common")
+            raise ValueError("the datasets of a mixture have no column in common")
         parts = [part.select_columns(common) for part in parts]
         if shares is None:
             mixed = datasets.concatenate_datasets(parts)

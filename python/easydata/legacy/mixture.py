@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class DatasetMixture(MixtureOptions):
-    """Several data sets, and how they become one; see build_dataset(), and MixtureOptions."""
+    """Several datasets, and how they become one; see build_dataset(), and MixtureOptions."""
 
     def build(self) -> "datasets.Dataset | datasets.IterableDataset":
         """What build_dataset() makes of it."""

@@ -18,7 +18,7 @@ _R = TypeVar("_R", bound="_Record")
 
 
 class DatasetLoadError(Exception):
-    """A data set that cannot be loaded; kept for code that catches it."""
+    """A dataset that cannot be loaded; kept for code that catches it."""
 
 
 class DatasetType(StrEnum):
@@ -32,6 +32,8 @@ class DatasetType(StrEnum):
     TSV = "tsv"
     TXT = "txt"
     ARRAY_RECORD = "array_record"
+    BIN = "bin"
+    NPY = "npy"
 
     @classmethod
     def from_string(cls, value: str) -> "DatasetType | str":
@@ -123,13 +125,13 @@ def _imported(path: str) -> Any:
 
 @dataclass
 class BaseDatasetInform(_Record):
-    """One data set of a mixture.
+    """One dataset of a mixture.
 
     Attributes:
         type: Format of the files; unset: by their suffixes, which must agree.
         data_files: Path, glob pattern, folder, or a list of them.
         num_rows: Use the first rows only.
-        dataset_split_name: Split of a Hub data set.
+        dataset_split_name: Split of a Hub dataset.
         split: Split; local files have none.
         format_callback: Called with each row, after format_fields; returns the row to use.
         format_fields: Keys to rename, {old: new}, also inside lists of dicts (messages).
@@ -155,7 +157,7 @@ class BaseDatasetInform(_Record):
             self.type = DatasetType.infer_from_path(os.fspath(first)) if first else None
             if self.type is None:
                 raise ValueError(
-                    f"{type(self).__name__}: the suffix of data_files does not tell its format; "
+                    f"{type(self).__name__}: the suffix of data_files does not say its format; "
                     f"give type=, one of {', '.join(DatasetType)}; "
                     f"data_files is {self.data_files!r}"
                 )
@@ -173,7 +175,7 @@ class BaseDatasetInform(_Record):
 
 @dataclass
 class TextDatasetInform(BaseDatasetInform):
-    """One data set of text.
+    """One dataset of text.
 
     Attributes:
         content_field: Column of the text; None: rows are left as they are.
@@ -188,7 +190,7 @@ class TextDatasetInform(BaseDatasetInform):
 
 @dataclass
 class VisualDatasetInform(BaseDatasetInform):
-    """One data set of images.
+    """One dataset of images.
 
     Attributes:
         pixel_field: Column of the images.
@@ -205,10 +207,10 @@ class VisualDatasetInform(BaseDatasetInform):
 
 @dataclass
 class MixtureOptions(_Record):
-    """Which data sets a DatasetMixture is of, and how they become one.
+    """Which datasets a DatasetMixture is of, and how they become one.
 
     Attributes:
-        informs: The data sets.
+        informs: The datasets.
         cache_dir: Folder for what the `datasets` library keeps on disk; unset: its own.
         streaming: Give an IterableDataset that mixes for ever, or as long as stop_strategy says;
             else a Dataset with all rows one after the other.
@@ -238,7 +240,7 @@ class MixtureOptions(_Record):
         block_mixture: Mix by blocks; else draw each row by itself.
         mixture_block_size: Rows of a block.
         stop_strategy: "restart", "first_exhausted" or "all_exhausted".
-        mixture_weights: Share of each data set by name.
+        mixture_weights: Share of each dataset by name.
     """
 
     informs: list[BaseDatasetInform]

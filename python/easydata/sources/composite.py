@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +15,9 @@ from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, Sh
 from easydata.sources.token_stores import Keeping
 
 _log = logging.getLogger("easydata")
+
+# Selected rows go from one source to another so often at most.
+_MOST_RUNS = 1000
 
 
 class CompositeShardedSource(
@@ -95,6 +100,33 @@ class CompositeShardedSource(
         raise ValueError(
             "a composite reads one source after the other, and shuffling each of them leaves them "
             "so; mix shuffled sources instead (MixedShardedSource)"
+        )
+
+    def _why_unselected(self) -> str:
+        reasons = (source._why_unselected() for source in self._inputs)
+        return next((reason for reason in reasons if reason), "")
+
+    def _total(self) -> int:
+        return sum(source._total() for source in self._inputs)
+
+    def _select(self, numbers: list[int]) -> ShardedDataSource[Any]:
+        ends = list(itertools.accumulate(source._total() for source in self._inputs))
+        runs = [
+            (index, list(run))
+            for index, run in itertools.groupby(numbers, lambda n: bisect.bisect_right(ends, n))
+        ]
+        if len(runs) > _MOST_RUNS:
+            raise ValueError(
+                f"these rows of a composite go from one source to another {len(runs) - 1} times, "
+                f"and each time takes a stream of its own; sort them, or select from each source"
+            )
+        begins = [0, *ends]
+        return CompositeShardedSource(
+            [
+                self._inputs[index]._select([number - begins[index] for number in run])
+                for index, run in runs or [(0, [])]
+            ],
+            **self._given,
         )
 
     def _kept(self, keeping: Keeping) -> ShardedDataSource[Any]:

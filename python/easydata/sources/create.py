@@ -1,4 +1,4 @@
-"""The source that a data set's config describes."""
+"""The source that a dataset's config describes."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ from easydata.sources.sharded_source import ShardedDataSource, TransformedSharde
 from easydata.sources.token_stores import Keeping
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import MapTransform
+from easydata.transforms.column_steps import column_steps
 from easydata.transforms.fields import CastFields, RenameFields
 from easydata.transforms.tokenize_row import TokenizerManager
 from easydata.transforms.trainer_examples import gives_examples, named_transform
 
 
 def _dataset(config: DatasetConfig | str | os.PathLike[str] | Mapping[str, Any]) -> DatasetConfig:
-    """The config of a data set, of which somebody may have given the files alone, or a dict."""
+    """The config of a dataset, of which somebody may have given the files alone, or a dict."""
     if isinstance(config, DatasetConfig):
         return config
     if isinstance(config, str | os.PathLike):
@@ -48,9 +49,11 @@ def _dataset(config: DatasetConfig | str | os.PathLike[str] | Mapping[str, Any])
     if isinstance(config, Mapping):
         made: DatasetConfig = from_plain(DatasetConfig, config)
         return made
+    several = names_data(config)
+    cure = "several files" if several else "rows in memory"
     raise TypeError(
         "create_source() takes a DatasetConfig, the path of files, or a dict of options, not "
-        f"{short(config)}; rows in memory are DatasetConfig(data_files=rows)"
+        f"{short(config)}; {cure} are DatasetConfig(data_files={'[...]' if several else 'rows'})"
     )
 
 
@@ -59,12 +62,13 @@ def create_source(
     seed: int | None = None,
     listing: _native.FileListing | None = None,
 ) -> ShardedDataSource[Any]:
-    """The source that a data set's config describes: its rows up to where they are tokenized.
+    """The source that a dataset's config describes: its rows up to where they are tokenized.
 
     The format is `config.type`, or what the files' names tell; files of several formats are an
     error that names them. `config.shuffle` shuffles the rows by `seed` (None: 0), in windows of
-    `config.shuffle_window_bytes`; `config.num_rows` limits them; `format_callback`, `format_fields`
-    and `transform` make other rows of them; examples for a trainer are kept at `config.cache_path`.
+    `config.shuffle_window_bytes`; `config.num_rows` limits them; `format_callback`,
+    `format_fields`, `transform` and `transforms` make other rows of them; examples for a trainer
+    are kept at `config.cache_path`.
     `listing` has the files that `data_files` stand for, where they were listed before. A path, or
     a dict of its options, does for a config.
 
@@ -80,24 +84,22 @@ def create_source(
     check(config)
     known = None if listing is None else KnownFiles(listing)
     source = formatted(dataset_rows(config, seed, known), config)
-    if config.transform is not None:
-        made = transform_of(
-            config, merge_tokenizer_config(config), TokenizerManager().get_tokenizer
-        )
-        source = source.transform(made)
-        if gives_examples(made):
-            source = kept_tokens(source, config)
+    steps = transforms_of(config, merge_tokenizer_config(config), TokenizerManager().get_tokenizer)
+    for step in steps:
+        source = source.transform(step)
+    if any(map(gives_examples, steps)):
+        source = kept_tokens(source, config)
     _refuse_idle(config, source)
     return source
 
 
 @dataclasses.dataclass(frozen=True)
 class KnownFiles:
-    """What was found out of the files of a data set before.
+    """What was found out of the files of a dataset before.
 
     Attributes:
         listing: The files that `data_files` stand for.
-        splits: Of a data set on the Hub, which files are which.
+        splits: Of a dataset on the Hub, which files are which.
     """
 
     listing: _native.FileListing
@@ -110,7 +112,7 @@ def dataset_rows(
     known: KnownFiles | None = None,
     commits: dict[str, str] | None = None,
 ) -> ShardedDataSource[Any]:
-    """The rows of a data set as they are read; its config is sound.
+    """The rows of a dataset as they are read; its config is sound.
 
     `commits`: see data_files.pinned().
     """
@@ -140,13 +142,13 @@ def dataset_rows(
 
 
 def formatted(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedDataSource[Any]:
-    """The rows of a data set after its `format_callback` and `format_fields`.
+    """The rows of a dataset after its `format_callback` and `format_fields`.
 
     What the source has done to them by itself, as one that was made of this config, is not done
     again.
     """
     done = source._chain()[1] if isinstance(source, TransformedShardedSource) else []
-    callback, fields = config.format_callback, config.format_fields
+    callback, fields = callback_of(config), config.format_fields
     if callback is not None and not any(callback in step._calls() for step in done):
         source = source.transform(MapTransform(callback))
     if fields and not any(repr(step) == repr(RenameFields(fields)) for step in done):
@@ -155,24 +157,67 @@ def formatted(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedD
     return source
 
 
+def callback_of(config: DatasetConfig) -> Callable[[Any], Any] | None:
+    """The function that `format_callback` is, or names by its import path."""
+    callback: Callable[[Any], Any] | str | None = config.format_callback
+    try:
+        found: Callable[[Any], Any] | None = (
+            imported(callback) if isinstance(callback, str) else callback
+        )
+    except ValueError as error:
+        raise ConfigError(f"dataset {config.name!r}", [f"format_callback: {error}"]) from error
+    return found
+
+
 def kept_tokens(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedDataSource[Any]:
-    """The rows of tokens of a data set, kept where its `cache_path` says."""
+    """The rows of tokens of a dataset, kept where its `cache_path` says."""
     if config.cache_path is None or not config.cache_enabled:
         return source
     return source._kept(Keeping.at(config.cache_path, storage_options=config.storage_options))
 
 
-def transform_of(
+def has_transforms(dataset: DatasetConfig) -> bool:
+    """Whether a dataset says what makes its rows."""
+    return dataset.transform is not None or bool(dataset.transforms)
+
+
+def transforms_of(
     dataset: DatasetConfig,
     tokenizer_config: TokenizerConfig | None,
     get_tokenizer: Callable[[TokenizerConfig], Tokenizer],
-) -> Any:
-    """What a dataset's `transform` says: an object, an import path, or one of ours by name.
+) -> list[Any]:
+    """The steps that a dataset's `transforms` say, in their order, or its `transform`.
 
     Raises:
-        ConfigError: It is one of ours, and names no tokenizer or other options than it has.
+        ConfigError: One makes examples, and names no tokenizer or other options than it has.
     """
-    choice = dataset.transform
+    if dataset.transform is not None:
+        return [
+            _transform(dataset, "transform", dataset.transform, tokenizer_config, get_tokenizer)
+        ]
+    steps: list[Any] = []
+    for position, choice in enumerate(dataset.transforms or ()):
+        made = column_steps(choice)
+        if not made:
+            option = f"transforms[{position}]"
+            made = [_transform(dataset, option, choice, tokenizer_config, get_tokenizer)]
+        steps += made
+    return steps
+
+
+def _transform(
+    dataset: DatasetConfig,
+    option: str,
+    choice: Any,
+    tokenizer_config: TokenizerConfig | None,
+    get_tokenizer: Callable[[TokenizerConfig], Tokenizer],
+) -> Any:
+    """One transform: an object, an import path, or one that makes examples, by name."""
+    if isinstance(choice, Mapping) and "name" not in choice:
+        ((name, options),) = choice.items()
+        choice = (
+            imported(name)(**(options or {})) if ":" in name else {**(options or {}), "name": name}
+        )
     if isinstance(choice, str) and ":" in choice:
         choice = imported(choice)
     if isinstance(choice, str | Mapping):
@@ -180,7 +225,7 @@ def transform_of(
         if tokenizer_config is None:
             raise ConfigError(
                 subject,
-                ["transform needs a tokenizer; set its tokenizer=, or default_tokenizer"],
+                [f"{option} needs a tokenizer; set its tokenizer=, or default_tokenizer"],
             )
         tokenizer = get_tokenizer(tokenizer_config)
         try:
@@ -192,7 +237,7 @@ def transform_of(
                 chat_template_kwargs=tokenizer_config.chat_template_kwargs,
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError(subject, [f"transform: {error}"]) from error
+            raise ConfigError(subject, [f"{option}: {error}"]) from error
     if gives_examples(choice):
         return choice._refusing(dataset.on_error, rows_path_of(dataset))
     return choice
@@ -217,7 +262,7 @@ def window_bytes_of(config: DatasetConfig) -> int | None:
 
 
 def known_files(config: DatasetConfig, commits: dict[str, str]) -> KnownFiles:
-    """Lists the files of a data set that is named."""
+    """Lists the files of a dataset that is named."""
     if names_hub_dataset(config):
         source = HuggingFaceShardedSource._of_config(config, commits)
         return KnownFiles(source.listing, source.splits)
@@ -242,7 +287,7 @@ def _unlimited(
             return data
         return wrap_hf_dataset(data, config.name)
     if names_hub_dataset(config):
-        refuse_decode(config, "a data set of the Hub is none of these")
+        refuse_decode(config, "a dataset of the Hub is none of these")
         return HuggingFaceShardedSource._of_config(
             config, commits, *(() if known is None else (known.splits, known.listing))
         )
@@ -253,7 +298,7 @@ def _unlimited(
 
 
 def files_of(config: DatasetConfig, known: KnownFiles) -> FileSource | None:
-    """What reads the listed files of a data set; None for one that is made already."""
+    """What reads the listed files of a dataset; None for one that is made already."""
     source = _unlimited(config, known)
     if isinstance(source, HuggingFaceShardedSource):
         return source.files
@@ -267,6 +312,7 @@ def _refuse_file_options(config: DatasetConfig) -> None:
         name
         for name in (
             *declared_options("CsvOptions"),
+            *declared_options("TokenFileOptions"),
             "sample_by",
             "field",
             "zstd_max_window",
@@ -297,7 +343,7 @@ def _format_of(files: list[str], data: Any) -> str:
     if "" in formats:
         unknown = next(path for path in files if not _native.format_of_name(path))
         raise ValueError(
-            f"the format of {unknown} cannot be told from its name; give type= "
+            f"the format of {unknown} is not clear from its name; give type= "
             f"({either(format_names())})"
         )
     kinds = {_kind_of(name) for name in formats}
@@ -305,7 +351,7 @@ def _format_of(files: list[str], data: Any) -> str:
         found = ", ".join(f"{count} {name}" for name, count in sorted(formats.items()))
         raise ValueError(
             f"{data} holds files of several formats ({found}); choose one by a pattern such as "
-            f"'*.{min(formats)}', or give each its own data set"
+            f"'*.{min(formats)}', or give each its own dataset"
         )
     return "json" if kinds == {"json"} and set(formats) != {"jsonl"} else min(formats)
 

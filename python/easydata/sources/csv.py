@@ -21,7 +21,7 @@ class CsvShardedSource(FileSource):
     None. Of a record with more fields than the header, rows as dicts have the rest as a list under
     the key None; where it becomes columns (tokenizing, saving) it is an error of that row.
 
-    Quotes are read as with `strict=True`: text behind the one that closes a field makes a bad row,
+    Quotes are read as with `strict=True`: text after the one that closes a field makes a bad row,
     one that nothing closes is an error of the file. So is a header that has a name twice.
 
     The options have pandas' names where they mean what pandas does. `column_names` is what pyarrow

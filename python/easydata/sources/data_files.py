@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,12 +29,13 @@ def expand_data_files(
     Patterns and folders leave out names that start with `_` or `.`, and `metadata.json`. Beside
     shards of another format they also leave out what models' folders and `datasets.save_to_disk`
     keep there (`config.json`, `dataset_info.json`, `state.json`, `dataset_dict.json`,
-    `tokenizer*.json`, `special_tokens_map.json`, `README.md`, and `cache-*.arrow` of a saved data
-    set); a notice names what was left out, once. A file that is named itself is always data.
+    `tokenizer*.json`, `special_tokens_map.json`, `README.md`, and `cache-*.arrow` of a saved
+    dataset), nor are the weights and arrays (`.bin`, `.npy`) beside files of other formats; a
+    notice names what was left out, once. A file that is named itself is always data.
 
     Files on object stores (`s3://`, `gs://`) are named in the same ways; on web servers
-    (`https://`) they are spelled out or numbered in braces. `storage_options` say who asks for
-    them; see docs/guide/stores.md.
+    (`https://`) they are spelled out or numbered in braces. `storage_options` hold
+    credentials; see docs/guide/stores.md.
 
     Raises:
         FileNotFoundError: Something matches no file; the message says where it was looked for and
@@ -61,6 +63,11 @@ def list_data_files(
     items: list[Any]
     if isinstance(data_files, (str, os.PathLike)):
         items = [data_files]
+    elif isinstance(data_files, io.IOBase):
+        raise TypeError(
+            "data_files: must be a path, not an open file; write its name: "
+            f"{getattr(data_files, 'name', '...')!r}"
+        )
     elif isinstance(data_files, Iterable):
         items = list(data_files)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from easydata import _native
 from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
 from easydata.core.sizes import size_of_option
+from easydata.keywords import explain
 from easydata.sources.data_files import DataFiles, list_data_files
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo
 
@@ -34,8 +36,8 @@ class FileSource(PlannedSource[Row]):
             "raise" ends with an error, "skip" leaves out what is left of them, counted and logged,
             "quarantine" also lists them in a file beside `quarantine_path` (bad.jsonl:
             bad.shards.jsonl).
-        identity: What tells a file from another one under its name. Files are listed once, when the
-            source is made. One that is another by then, when its turn comes, is an
+        identity: How a file that was replaced under the same name is noticed. Files are listed
+            once, when the source is made. One that is another by then, when its turn comes, is an
             OSError that names it, and a saved state of other files is a ValueError. "mtime": the
             size and the time of the last change; a copy has another time, unless it was copied
             with it (`cp -p`, `rsync -t`). "content": the size and a hash of all bytes, for which
@@ -94,7 +96,7 @@ class FileSource(PlannedSource[Row]):
     def _of_config(
         cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
     ) -> FileSource:
-        """The source of a data set's files, of the format `kind`; `options` are those of all."""
+        """The source of a dataset's files, of the format `kind`; `options` are those of all."""
         return cls(files, **options)
 
     def _format_options(self) -> dict[str, object]:
@@ -120,7 +122,12 @@ class FileSource(PlannedSource[Row]):
             options = {**options, "zstd_max_window": self._zstd_max_window}
         if self._hive_partitioning:
             options = {**options, "hive_partitioning": True}
-        return _native.make_source(self._identified(), self._format, options)
+        try:
+            return _native.make_source(self._identified(), self._format, options)
+        except TypeError as error:
+            made = type(self).__init__
+            explain(error, type(self).__name__, inspect.signature(made), made, options)
+            raise
 
     def __getstate__(self) -> dict[str, Any]:
         # What the engine remembers of the files is found again by whoever gets the copy.

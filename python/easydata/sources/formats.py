@@ -1,4 +1,4 @@
-"""The source of files of a format, as a data set's config describes it."""
+"""The source of files of a format, as a dataset's config describes it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from easydata.sources.files import FileSource, FormatSource
 from easydata.sources.json import JsonShardedSource
 from easydata.sources.parquet import ParquetShardedSource
 from easydata.sources.text import TextShardedSource
+from easydata.sources.token_files import TokenFilesShardedSource
 
 # The formats that have a class of their own, by what the registry calls their kind.
 _CLASSES: dict[str, type[FileSource]] = {
@@ -23,6 +24,8 @@ _CLASSES: dict[str, type[FileSource]] = {
     "tsv": CsvShardedSource,
     "txt": TextShardedSource,
     "array_record": ArrayRecordShardedSource,
+    "bin": TokenFilesShardedSource,
+    "npy": TokenFilesShardedSource,
 }
 
 

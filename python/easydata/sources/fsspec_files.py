@@ -91,7 +91,7 @@ class FsspecFiles:
             yield files, files._strip_protocol(address)
 
     def list_folder(self, folder: str, by_folder: bool) -> tuple[list[Entry], list[str]]:
-        """Files below a folder by what comes behind its address, and folders, with a slash.
+        """Files below a folder by what comes after its address, and folders, with a slash.
 
         Args:
             folder: An address that ends in a slash.
@@ -138,7 +138,7 @@ class FsspecFiles:
 def _entry(name: str, info: Mapping[str, Any]) -> Entry:
     size = info.get("size")
     if not isinstance(size, int):
-        raise OSError(f"the size of {name} is not told")
+        raise OSError(f"the size of {name} is not known")
     tag = next((f"{key} {info[key]}" for key in _TAGS if info.get(key)), "")
     time = next((info[key] for key in _TIMES if info.get(key)), None)
     nanoseconds = _nanoseconds(time)

@@ -1,4 +1,4 @@
-"""Data sets of Hugging Face's `datasets`, and rows in memory."""
+"""Datasets of Hugging Face's `datasets`, and rows in memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from easydata import _native
+from easydata.core.config import DatasetConfig
 from easydata.sources.read_once import ReadOnce
 from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
 from easydata.sources.tables import (
@@ -32,7 +33,7 @@ _ROWS_AT_ONCE = 1024
 _KEPT_ROWS = 2000
 # Where rows are made by Python code, which may be slow.
 _MADE_ROWS_AT_ONCE = 64
-# Steps of a streaming data set whose state is exact between any two batches.
+# Steps of a streaming dataset whose state is exact between any two batches.
 _EXACT_STEPS = {
     "ArrowExamplesIterable",
     "ExamplesIterable",
@@ -45,19 +46,18 @@ _EXACT_STEPS = {
 
 
 class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
-    """A data set in memory as one shard.
+    """A dataset in memory as one shard.
 
-    Map-style data sets are read as Arrow tables with their indices applied, streaming ones in Arrow
-    batches where they know their columns. Rows come as they are stored, whatever format the data
-    set is set to; a transform of its own (`with_transform`, `set_transform`) is applied to each.
-    A streaming data set goes on by its own state where that is exact, and passes
-    over the rows before otherwise; one that is shuffled cannot be gone on with exactly, and is
-    refused.
+    Map-style datasets are read as Arrow tables with their indices applied, streaming ones in Arrow
+    batches where they know their columns. Rows come as they are stored, whatever format the
+    dataset is set to; a transform of its own (`with_transform`, `set_transform`) is applied to
+    each. A streaming dataset resumes by its own state where that is exact, and by passing over
+    the rows before otherwise; one that is shuffled cannot be resumed exactly, and is refused.
 
     Args:
         dataset: A `datasets.Dataset` or `datasets.IterableDataset`, or anything with `__len__` and
             `__getitem__`, or an iterable, of dicts.
-        name: What stats() calls the data set, and the shard's name, to which ":0" is added.
+        name: What stats() calls the dataset, and the shard's name, to which ":0" is added.
     """
 
     def __init__(self, dataset: Any, name: str | None = None) -> None:
@@ -69,7 +69,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             )
         if hasattr(dataset, "keys") and not isinstance(dataset, (list, tuple)):
             splits = ", ".join(str(key) for key in dataset)
-            raise TypeError(f"got a dict of data sets: choose one of its splits ({splits})")
+            raise TypeError(f"got a dict of datasets: choose one of its splits ({splits})")
         # What looks at the first rows of an iterator must not take them from who reads them.
         self._dataset: Any = _read_once(dataset) if isinstance(dataset, Iterator) else dataset
         self._name = name or "hf_dataset"
@@ -82,7 +82,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
 
     @property
     def estimated_length(self) -> int | None:
-        """Number of rows, where the data set knows it."""
+        """Number of rows, where the dataset knows it."""
         return None if self.is_streaming else len(self._dataset)
 
     @property
@@ -95,14 +95,14 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         return 1
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
-        """The number of rows, where the data set knows it."""
+        """The number of rows, where the dataset knows it."""
         self._check(shard_name)
         return ShardInfo(shard_id=0, shard_name=shard_name, num_rows=self.estimated_length)
 
     def __len__(self) -> int:
         if self.is_streaming:
             raise TypeError(
-                "a streaming data set does not know its number of rows before they are read; count "
+                "a streaming dataset does not know its number of rows before they are read; count "
                 "them by sum(1 for _ in source), or save them, and read the files"
             )
         return len(self._dataset)
@@ -111,7 +111,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         return (self._dataset,), {"name": self._name} if self._label else {}
 
     def _why_unselected(self) -> str:
-        return "a streaming data set reads one row after the other" if self.is_streaming else ""
+        return "a streaming dataset reads one row after the other" if self.is_streaming else ""
 
     def _select(
         self, numbers: Sequence[int] | NDArray[np.int64]
@@ -142,7 +142,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         return self.open_shard_at_row(shard_name, 0)
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[dict[str, Any]]:
-        """The rows from row `row` on; a streaming data set passes over those before."""
+        """The rows from row `row` on; a streaming dataset passes over those before."""
         self._check(shard_name)
         if self._arrow_schema() is not None:
             return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
@@ -193,13 +193,13 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         if self.is_streaming:
             if order.shuffle == "blocks":
                 raise ValueError(
-                    'a streaming data set has no blocks to shuffle; use "rows", which shuffles its '
+                    'a streaming dataset has no blocks to shuffle; use "rows", which shuffles its '
                     "rows within windows"
                 )
             return _native.shuffled_rows(self._rows_plan(name=self._label), **order.options())
         if order.window_bytes is not None:
             raise ValueError(
-                "window_bytes is for rows that are read in a window; those of a data set at hand "
+                "window_bytes is for rows that are read in a window; those of a dataset at hand "
                 "are permuted as a whole: leave it out (shuffle_window_bytes in a config)"
             )
 
@@ -338,7 +338,16 @@ def wrap_hf_dataset(dataset: Any, name: str | None = None) -> ShardedDataSource[
     if isinstance(dataset, ShardedDataSource):
         return dataset
     if isinstance(dataset, (str, bytes)):
-        raise TypeError("expected a data set, got text; use create_source() for files")
+        raise TypeError("expected a dataset, got text; use create_source() for files")
+    if isinstance(dataset, DatasetConfig):
+        raise TypeError("expected a dataset, got its config; create_source(config) makes one")
+    if isinstance(dataset, (list, tuple)) and any(
+        isinstance(each, ShardedDataSource) for each in dataset
+    ):
+        raise TypeError(
+            "expected a dataset, got a list of sources; CompositeShardedSource([...]) reads one "
+            "after the other, MixedShardedSource([...]) mixes them"
+        )
     if not hasattr(dataset, "with_format"):  # as those of `datasets` have
         arrow = arrow_of(dataset)
         if arrow is not None and hasattr(arrow, "num_rows"):
@@ -381,7 +390,7 @@ def _is_indexable(dataset: Any) -> bool:
 
 
 def _has_transform(dataset: Any) -> bool:
-    """Whether a data set makes its rows by a function when they are asked for."""
+    """Whether a dataset makes its rows by a function when they are asked for."""
     form = getattr(dataset, "format", None)
     return isinstance(form, Mapping) and form.get("type") == "custom"
 
@@ -448,13 +457,13 @@ def _chosen_rows(dataset: Any, indices: _ShuffledIndices, row: int) -> Iterator[
 
 
 class _StreamedTables:
-    """Batches of a streaming data set from a row on, and where the last of them ended."""
+    """Batches of a streaming dataset from a row on, and where the last of them ended."""
 
     def __init__(self, dataset: Any, row: int, state: str | None) -> None:
         examples = getattr(dataset, "_ex_iterable", None)
         self._has_state = _is_exact(examples) and (row == 0 or state is not None)
         if self._has_state:
-            # Passes over one data set would share their position otherwise.
+            # Passes over one dataset would share their position otherwise.
             dataset._ex_iterable = _own(examples)
             if state is not None:
                 dataset.load_state_dict(json.loads(state))
@@ -474,14 +483,14 @@ class _StreamedTables:
         return self._batches.pop()
 
     def state(self) -> str | None:
-        """From where to go on after the last batch; None where only its row tells."""
+        """From where to resume after the last batch; None where only its row tells."""
         if not self._has_state or self._batches:
             return None
         return json.dumps(self._dataset.state_dict())
 
 
 def _steps(examples: Any) -> Iterator[Any]:
-    """What a streaming data set goes through, the last step first."""
+    """What a streaming dataset goes through, the last step first."""
     if examples is not None:
         yield examples
         for below in getattr(examples, "ex_iterables", None) or ():
@@ -500,7 +509,7 @@ def _own(examples: Any) -> Any:
 
 
 def _is_exact(examples: Any) -> bool:
-    """Whether the state of a streaming data set says exactly where it is."""
+    """Whether the state of a streaming dataset says exactly where it is."""
     return examples is not None and all(
         type(step).__name__ in _EXACT_STEPS and not getattr(step, "batched", False)
         for step in _steps(examples)
@@ -508,7 +517,7 @@ def _is_exact(examples: Any) -> bool:
 
 
 def _is_shuffled(dataset: Any) -> bool:
-    """Whether a streaming data set goes through a shuffle buffer or shuffles its shards."""
+    """Whether a streaming dataset goes through a shuffle buffer or shuffles its shards."""
     steps = _steps(getattr(dataset, "_ex_iterable", None))
     return any("Shuffle" in type(step).__name__ for step in steps)
 
@@ -518,7 +527,7 @@ def _skipped(dataset: Any, rows: int) -> Any:
         return dataset
     if _is_shuffled(dataset):
         raise ValueError(
-            "a streaming data set that was shuffled cannot be gone on with exactly; shuffle it "
+            "a streaming dataset that was shuffled cannot be resumed exactly; shuffle it "
             "where it is stored, or read it unshuffled"
         )
     if hasattr(dataset, "skip"):

@@ -104,6 +104,6 @@ class LimitedShardedSource(WrapperSource[Example]):
 
 def _countable(source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
     """A source with as many rows in each shard, but without the work on them."""
-    while (below := source._row_source()) is not None:
+    while (below := source._row_source()) is not None and below.shard_names == source.shard_names:
         source = below
     return source

@@ -143,6 +143,9 @@ class MixedShardedSource(
     def _divided(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
         return self._over([source._divided(options) for source in self._inputs])
 
+    def _why_unselected(self) -> str:
+        return "a mix draws its rows from one source and another as it goes, and numbers none"
+
     def _counts_steps(self) -> bool:
         return self._scheduler is not None and self._given["schedule_unit"] == "steps"
 
@@ -300,3 +303,17 @@ def _weights_in_order(
     if len(weights) != len(names):
         raise ValueError(f"the mix has {len(names)} sources, but {len(weights)} weights")
     return list(weights)
+
+
+def rows_to_come(source: ShardedDataSource[Any]) -> int:
+    """The rows of a pass over a source; TypeError where they are not known before they are read.
+
+    `len()` of a mix is that of its sources together: it may end before, or take rows again.
+    """
+    inner = [source]
+    while inner:
+        each = inner.pop()
+        if isinstance(each, MixedShardedSource):
+            raise TypeError("a mix does not know how many rows it gives before it ends")
+        inner.extend(each._inputs)
+    return len(source)

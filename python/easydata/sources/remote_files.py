@@ -14,7 +14,7 @@ class RemoteFileSystem:
     """Files on object stores, web servers and this machine, as sources read them.
 
     Args:
-        storage_options: Who asks, and how patiently; see docs/guide/stores.md.
+        storage_options: Credentials, and how often to retry; see docs/guide/stores.md.
     """
 
     def __init__(self, storage_options: Mapping[str, Any] | None = None) -> None:

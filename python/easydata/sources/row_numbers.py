@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable
 from typing import Any, SupportsIndex
 
 
@@ -34,7 +34,7 @@ def index_of(index: Any) -> int:
         ) from None
 
 
-def bounds_of(index: slice, rows: Sized) -> tuple[int, int | None] | range:
+def bounds_of(index: slice, total: Callable[[], int]) -> tuple[int, int | None] | range:
     """The first row of a slice and the one after its last, or the rows of one with steps."""
     for bound in (index.start, index.stop, index.step):
         if bound is not None:
@@ -44,12 +44,12 @@ def bounds_of(index: slice, rows: Sized) -> tuple[int, int | None] | range:
     stop = None if index.stop is None else operator.index(index.stop)
     if step == 1 and start >= 0 and (stop is None or stop >= 0):
         return start, stop
-    chosen = range(*index.indices(len(rows)))
+    chosen = range(*index.indices(total()))
     return chosen if step != 1 else (chosen.start, max(chosen.start, chosen.stop))
 
 
 def numbers_of(
-    indices: Iterable[SupportsIndex], rows: Sized, why_unselected: Callable[[], str]
+    indices: Iterable[SupportsIndex], total: Callable[[], int], why_unselected: Callable[[], str]
 ) -> list[int]:
     """The numbers of rows that are selected, each of which there is.
 
@@ -64,7 +64,7 @@ def numbers_of(
         )
     if isinstance(indices, str) or not isinstance(indices, Iterable):
         raise TypeError(f"select() takes the numbers of rows, not {type(indices).__name__}")
-    total = len(rows)
+    rows = total()
     numbers = []
     for index in indices:
         if isinstance(index, bool) or type(index).__name__ in ("bool_", "bool"):
@@ -72,7 +72,7 @@ def numbers_of(
                 "select() takes the numbers of rows, not whether each is wanted: filter() does"
             )
         number = index_of(index)
-        if not -total <= number < total:
-            raise IndexError(f"there is no row {number}: the source has {total}")
-        numbers.append(number + total if number < 0 else number)
+        if not -rows <= number < rows:
+            raise IndexError(f"there is no row {number}: the source has {rows}")
+        numbers.append(number + rows if number < 0 else number)
     return numbers

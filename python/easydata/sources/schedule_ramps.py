@@ -1,9 +1,10 @@
-"""How windows downstream of a weight schedule blur what it changes step by step."""
+"""How windows downstream of a mix blur and delay what its weights change, in steps."""
 
 from __future__ import annotations
 
 import itertools
 import logging
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ _log = logging.getLogger("easydata")
 
 # Documents of a source that are looked at to tell how long they are.
 _LOOKED_AT = 100
+# Rows of the window that packed rows are shuffled in, by the unit of shuffle_buffer_factor.
+_ROWS_OF_A_FACTOR = 100
 
 
 def tell_blurred(source: ShardedDataSource[Any], load: Mapping[str, Any]) -> None:
@@ -41,6 +44,40 @@ def tell_blurred(source: ShardedDataSource[Any], load: Mapping[str, Any]) -> Non
                 ramp,
                 cure,
             )
+
+
+def steps_to_new_mix(source: ShardedDataSource[Any], load: Mapping[str, Any]) -> int | None:
+    """About how many steps it takes at most until nothing of the mix before an edit comes.
+
+    An edit acts from the first block on that the windows after the mix had not read; what these
+    hold then comes before, and they fill once more. None: there is no mix.
+
+    Args:
+        source: What is loaded.
+        load: The options by which its rows become steps.
+    """
+    mixed = _mix_of(source)
+    if mixed is None:
+        return None
+    batch, packed = int(load["batch_size"]), _packer(source)
+    windows: float = sum(steps for _, steps, _ in _windows(source, mixed, load, 1))
+    documents: float = batch
+    if packed is not None:
+        tokens = _tokens_of_a_document(mixed, packed._given["input_field"])
+        documents = batch * packed._given["seq_length"] / max(tokens, 1)
+        if packed._given["shuffle"]:
+            steps = packed._given["shuffle_buffer_factor"] * _ROWS_OF_A_FACTOR / batch
+            ramp = mixed._shortest_ramp()
+            windows += steps if ramp is None else min(steps, longest_window(ramp))
+    block: int = mixed._given["block_size"]
+    return math.ceil(block / documents + 2 * windows) + 1
+
+
+def _mix_of(source: ShardedDataSource[Any]) -> MixedShardedSource | None:
+    """The outermost mix that a source is made of, if it is made of one."""
+    if isinstance(source, MixedShardedSource):
+        return source
+    return next(filter(None, map(_mix_of, source._inputs)), None)
 
 
 def _scheduled(source: ShardedDataSource[Any]) -> MixedShardedSource | None:

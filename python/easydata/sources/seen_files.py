@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from easydata import _native
@@ -23,8 +23,8 @@ def named_files(listings: Iterable[_native.FileListing]) -> dict[str, str]:
     """The files of listings by name, each with what tells it from others."""
     found: dict[str, str] = {}
     for listing in listings:
-        files: Sequence[tuple[str, int, str, int, str]] = listing.__getstate__()[0]
-        for name, *identity in files:
+        files, _, _, indexes = listing.__getstate__()
+        for name, *identity in (*files, *(index for _, index in indexes)):
             found[_native.shown_address(name)] = " ".join(map(str, identity))
     return found
 

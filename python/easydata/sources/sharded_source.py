@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import itertools
 import logging
 import os
@@ -14,16 +15,20 @@ from dataclasses import dataclass
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     Generic,
     Literal,
+    NoReturn,
     SupportsIndex,
     TypeVar,
+    cast,
     overload,
 )
 
 from easydata import _native
 from easydata.core.choices import SourceShuffle
 from easydata.core.short_repr import call, table
+from easydata.sources.easydel_sources import known_to_easydel
 from easydata.sources.first_rows import first_fields
 from easydata.sources.row_numbers import bounds_of, count_of, index_of, numbers_of
 from easydata.sources.seen_files import named_files, note_files
@@ -35,6 +40,7 @@ from easydata.transforms.base import (
     RowFunction,
     _Step,
     as_step,
+    checked_function,
     checked_row,
     fail_at,
     run_steps,
@@ -89,6 +95,18 @@ class Shuffle:
         return {"mode": self.shuffle, "seed": self.seed, "window_bytes": self.window_bytes}
 
 
+class _ColumnNames:
+    """Names of the columns; of rows without a schema, those of the first one.
+
+    No property: a source of a user's own may have an attribute by that name.
+    """
+
+    def __get__(self, source: ShardedDataSource[Any] | None, owner: type) -> list[str]:
+        if source is None:
+            return cast("list[str]", self)  # for who looks at the class
+        return source._plan.field_names()
+
+
 class ShardedDataSource(ABC, Generic[T_co]):
     """Rows in named shards, each of which can be read from any row on.
 
@@ -96,6 +114,16 @@ class ShardedDataSource(ABC, Generic[T_co]):
     wherever a source of this package does. `open_shard_at_row` is worth overriding where a shard
     can be entered without reading what lies before.
     """
+
+    _in_easydel = False
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[ShardedDataSource[T_co]]:
+        # An ABC that is asked whether this is an instance looks here first, whatever was imported
+        # before what: the first time that it may be EasyDeL's, sources are registered there.
+        if not ShardedDataSource._in_easydel:
+            ShardedDataSource._in_easydel = known_to_easydel(ShardedDataSource)
+        return type(self)
 
     @property
     @abstractmethod
@@ -138,11 +166,18 @@ class ShardedDataSource(ABC, Generic[T_co]):
         names = list(self.shard_names)
         indices = range(len(names)) if shard_indices is None else shard_indices
         for index in itertools.islice(indices, start_shard, None):
+            try:
+                name = names[index]
+            except IndexError:
+                raise IndexError(
+                    f"shard_indices: there is no shard {index}: the source has {len(names)}, "
+                    "numbered from 0"
+                ) from None
             if start_row > 0:
-                yield from self.open_shard_at_row(names[index], start_row)
+                yield from self.open_shard_at_row(name, start_row)
                 start_row = 0
             else:
-                yield from self.open_shard(names[index])
+                yield from self.open_shard(name)
 
     def __iter__(self) -> Iterator[T_co]:
         return self.iter_shards()
@@ -169,6 +204,8 @@ class ShardedDataSource(ABC, Generic[T_co]):
         """What it is made of and with which options, for its repr; nothing is read for it."""
         return self._inputs, {}
 
+    column_names = _ColumnNames()
+
     def head(self, n: int = 5) -> list[T_co]:
         """Read the first `n` rows, into a list."""
         return list(itertools.islice(self, count_of("head", n)))
@@ -182,9 +219,39 @@ class ShardedDataSource(ABC, Generic[T_co]):
     def __getitem__(self, index: Any) -> Any:
         """Row `index`, or a source of the rows of a slice."""
         if isinstance(index, slice):
-            bounds = bounds_of(index, self)
+            bounds = bounds_of(index, self._total)
             return self.select(bounds) if isinstance(bounds, range) else self._between(*bounds)
-        return next(iter(self._select(numbers_of([index_of(index)], self, self._why_unselected))))
+        return next(
+            iter(self._select(numbers_of([index_of(index)], self._total, self._why_unselected)))
+        )
+
+    def __add__(self, other: object) -> NoReturn:
+        raise TypeError(
+            "sources are joined by CompositeShardedSource([one, another]), and mixed by "
+            "MixedShardedSource"
+        )
+
+    # What other libraries call it, and what it is called here.
+    _names_elsewhere: ClassVar[Mapping[str, str]] = {
+        "batch": "AsyncDataLoader(source, batch_size=...) makes batches",
+        "collect": "list(source) reads all rows, source.head(5) the first",
+        "column_names": "source.head(1) shows the first row with its fields",
+        "columns": "source.head(1) shows the first row with its fields",
+        "concatenate": "CompositeShardedSource([one, another]) reads one after the other",
+        "features": "source.head(1) shows the first row with its fields",
+        "flat_map": "transform() takes an ExpandTransform, which makes several rows of one",
+        "num_rows": "len(source), where it is known before the rows are read",
+        "remove_columns": "drop_fields([...])",
+        "rename_column": "rename_fields({old: new})",
+        "rename_columns": "rename_fields({old: new})",
+        "repeat": "epochs= of AsyncDataLoader",
+        "select_columns": "select_fields([...])",
+        "shard": "rank= and world_size= of AsyncDataLoader",
+        "to_list": "list(source) reads all rows, source.head(5) the first",
+        "to_pandas": "pandas.DataFrame(list(source))",
+        "train_test_split": 'split({"train": 0.9, "test": 0.1})',
+        "with_format": "AsyncDataLoader gives arrays, easydata.torch tensors",
+    }
 
     # What follows wraps this source; nothing is read by it.
 
@@ -195,7 +262,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
     def skip(self, n: int) -> ShardedDataSource[T_co]:
         """Leave out the first `n` rows: a source of the others.
 
-        Where the source knows its rows it is entered behind them; else they are read.
+        Where the source knows its rows it is entered after them; else they are read.
         """
         return self._between(count_of("skip", n), None)
 
@@ -210,7 +277,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             TypeError: Rows of this source cannot be read one by one.
             IndexError: There are fewer rows. Where files do not say how many, they are counted.
         """
-        return self._select(numbers_of(indices, self, self._why_unselected))
+        return self._select(numbers_of(indices, self._total, self._why_unselected))
 
     def split(
         self, parts: Mapping[str, float], seed: int = 0, *, by: str | None = None
@@ -241,7 +308,12 @@ class ShardedDataSource(ABC, Generic[T_co]):
         return {name: self._divided({**options, "part": name}) for name in parts}
 
     def map(
-        self, fn: Callable[[Any], T], *, version: str | int | None = None
+        self,
+        fn: Callable[..., T],
+        *,
+        version: str | int | None = None,
+        fn_kwargs: Mapping[str, Any] | None = None,
+        writer_batch_size: int | None = None,
     ) -> ShardedDataSource[T]:
         """A source of ``fn(row)`` for every row; one that leaves rows out is for filter().
 
@@ -249,7 +321,12 @@ class ShardedDataSource(ABC, Generic[T_co]):
             fn: A pure function of one row.
             version: Another one whenever `fn` does something else: what was kept of its rows
                 (cache()) is then made anew.
+            fn_kwargs: Arguments by name that `fn` gets beside the row.
+            writer_batch_size: For trainers that call the map() of `datasets`: says how that one
+                writes its rows. This one writes none.
         """
+        if fn_kwargs:
+            fn = functools.partial(fn, **fn_kwargs)
         return MappedShardedDataSource(self, fn, version=version)
 
     def filter(
@@ -289,7 +366,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
         return self.transform(
             ChatTemplateTransform(
                 tokenizer, messages_field=messages_field, output_field=output_field, **kwargs
-            )
+            ).claiming()
         )
 
     def shuffle(
@@ -361,7 +438,8 @@ class ShardedDataSource(ABC, Generic[T_co]):
         Each iteration begins anew. `column_names` and `features` are known without reading a row
         where the rows have a schema of numbers, text and lists of these. A state_dict() is of the
         very next row; going on from it makes the rows before once more, and leaves them out
-        (easydata.torch.dataset(loader) goes on without).
+        (easydata.torch.dataset(loader) does without). `labels` in arrays, as packed rows have
+        them, are int64, which torch's losses want.
 
         A source that is shuffled comes in the order of epoch 0 each time.
         """
@@ -448,6 +526,10 @@ class ShardedDataSource(ABC, Generic[T_co]):
         if self._selects_input:
             return self._inputs[0]._why_unselected()
         return f"{type(self).__name__} does not read rows one by one"
+
+    def _total(self) -> int:
+        """How many rows there are to select from."""
+        return self._inputs[0]._total() if self._selects_input else len(self)
 
     def _select(self, numbers: list[int]) -> ShardedDataSource[T_co]:
         """The rows of these numbers, all of which there are, where they can be selected."""
@@ -565,8 +647,14 @@ def _import_path(type_: type) -> str:
 
 
 def _rows_of_shards(source: ShardedDataSource[Any], shards: list[str]) -> Iterator[Any]:
+    import numpy as np
+
     for shard in shards:
-        yield from source.open_shard(shard)
+        for row in source.open_shard(shard):
+            labels = row.get("labels") if isinstance(row, Mapping) else None
+            if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
+                row = {**row, "labels": labels.astype(np.int64)}
+            yield row
 
 
 def _hf_features(source: ShardedDataSource[Any]) -> datasets.Features | None:
@@ -624,7 +712,7 @@ class MappedShardedDataSource(WrapperSource[T]):
         version: str | int | None = None,
     ) -> None:
         self._inputs = (source,)
-        self._fn: Callable[[Any], Any] = fn
+        self._fn: Callable[[Any], Any] = checked_function(fn, "map()")
         self._version = version
 
     _shuffles_inputs = True
@@ -769,7 +857,7 @@ class TransformedShardedSource(WrapperSource[Example]):
             return
         root, steps = self._chain()
         for number, step in enumerate(steps):
-            if step._fields_named():
+            if step._fields_named() or step._fields_one_of():
                 _check_step(root, steps[:number], step)
             if step._claims_fields:
                 self._unread = find_unread(root, steps[:number], step._fields_read)
@@ -793,11 +881,14 @@ def _rows(steps: Sequence[_Step], rows: Iterator[Any], shard: str, first: int) -
 def _check_step(root: ShardedDataSource[Any], before: Sequence[_Step], step: _Step) -> None:
     """Raises ValueError where the rows that come of `before` lack what a step names."""
     wanted, taken = step._fields_named(), step._fields_taken()
+    one_of = step._fields_one_of()
     onto: dict[str, str] = {}
     seen: dict[str, None] = {}
     try:
-        for fields in first_fields(root, wanted, before):
+        for fields in first_fields(root, wanted or one_of, before):
             seen.update(dict.fromkeys(fields))
+            if one_of and not seen.keys().isdisjoint(one_of):
+                break
             onto = onto or _clashes(taken, fields)
     except Exception as error:
         # It comes again where the row is read, with its address, or is left out there.
@@ -811,6 +902,12 @@ def _check_step(root: ShardedDataSource[Any], before: Sequence[_Step], step: _St
                 f"{step!r} names {name!r}, but no row has it{_native.suggestion(name, names)}"
                 for name in absent
             )
+        )
+    if one_of and names and seen.keys().isdisjoint(one_of):
+        found = " or ".join(map(repr, one_of))
+        raise ValueError(
+            f"{step!r} finds no conversation: no row has {found}; name its field; there are: "
+            f"{', '.join(names)}"
         )
     for old, new in onto.items():
         raise ValueError(
@@ -975,6 +1072,9 @@ class RowsBetweenSource(WrapperSource[Any]):
 
     def _why_unselected(self) -> str:
         return self._source._why_unselected()
+
+    def _total(self) -> int:
+        return self._rows_of(self._source._total())
 
     def _select(self, numbers: list[int]) -> ShardedDataSource[Any]:
         return self._source._select([self._begin + number for number in numbers])

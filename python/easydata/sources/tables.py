@@ -119,7 +119,7 @@ def _cannot_be_held(error: Exception) -> str:
 
 
 def _is_dict_of_columns(data: Any) -> bool:
-    """Whether it is a dict of columns, and none of data sets."""
+    """Whether it is a dict of columns, and none of datasets."""
     if not isinstance(data, Mapping) or not data:
         return False
     of_data = ("column_names", "columns", "open_shard")

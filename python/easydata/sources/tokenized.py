@@ -21,6 +21,7 @@ from easydata.core.config import (
 from easydata.core.config_class import is_set
 from easydata.sources.create import formatted, kept_tokens
 from easydata.sources.first_rows import LOOKED_AT, first_rows
+from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.recorded_tokens import refusal_of_tokens
 from easydata.sources.sharded_source import (
     ShardedDataSource,
@@ -104,7 +105,7 @@ class TokenizedShardedSource(WrapperSource[Example]):
             quarantine_path: the JSONL file for rows in quarantine.
         """
         _native.check_on_error(on_error, quarantine_path is not None)
-        self._inputs = (source,)
+        self._inputs = (wrap_hf_dataset(source),)
         self._tokenizer = tokenizer_as(tokenizer, tokenizer_config)
         self._template_of: Callable[[], Renderer] = functools.partial(
             renderer_of, tokenizer, tokenizer_config.chat_template
@@ -335,10 +336,11 @@ def tokenize_dataset_config(
         ValueError: neither names a tokenizer.
         ConfigError: `transform` makes tokens by itself.
     """
-    if config.transform is not None:
+    if config.transform is not None or config.transforms:
+        option = "transforms" if config.transform is None else "transform"
         raise ConfigError(
             "DatasetConfig",
-            ["transform: makes tokens by itself; create_source(config) gives its rows"],
+            [f"{option}: makes tokens by itself; create_source(config) gives its rows"],
         )
     tokenizer_config = merge_tokenizer_config(config, global_tokenizer)
     if tokenizer_config is None:

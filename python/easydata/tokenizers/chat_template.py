@@ -139,7 +139,7 @@ class ChatTemplate:
             add_generation_prompt: whether to open an assistant's turn at the end.
             chat_template: a template to use instead, or the name of one of `sources`.
             continue_final_message: whether the text ends with the last message's content, without
-                what the template writes behind it; or the name of the field that it ends with.
+                what the template writes after it; or the name of the field that it ends with.
             options: other names that the template reads.
 
         Returns:

@@ -100,7 +100,12 @@ def ids_of(ids: Sequence[int] | npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.
     """Ids as an array of int32, if that is what they can be."""
     import numpy as np
 
-    wide = np.asarray(ids)
+    try:
+        wide = np.asarray(ids)
+    except ValueError:
+        raise TypeError(
+            "ids must be integers in one dimension; several rows of ids are for decode_batch()"
+        ) from None
     if wide.size == 0:
         wide = wide.astype(np.int32)
     if wide.ndim != 1 or not np.issubdtype(wide.dtype, np.integer):

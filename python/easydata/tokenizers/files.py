@@ -44,6 +44,7 @@ _STEPS = (
 )
 
 _noticed: set[tuple[str, str]] = set()
+_chosen: set[str] = set()
 
 
 @dataclass
@@ -158,7 +159,8 @@ def _read_folder(made: TokenizerSource, folder: Path) -> None:
         _notice(
             made.name,
             "AutoTokenizer would make a tokenizer of %s that gives other ids than its "
-            'tokenizer.json, which runs here: %s; view="transformers" runs AutoTokenizer\'s',
+            'tokenizer.json, which runs here: %s; view="transformers" of the dataset runs '
+            'AutoTokenizer\'s, and view="json" says that the file is meant, which ends this notice',
             made.name,
             "; ".join(reasons),
         )
@@ -240,9 +242,14 @@ def _as_called(text: str) -> str:
     return json.dumps({**values, "truncation": None, "padding": None}, ensure_ascii=False)
 
 
+def choose_view(name: object) -> None:
+    """Takes note that somebody has said what of a tokenizer runs, which need not be told then."""
+    _chosen.add(str(name))
+
+
 def _notice(name: str, message: str, *arguments: str) -> None:
     """Logs a warning, once for each tokenizer and kind."""
-    if (name, message) not in _noticed:
+    if name not in _chosen and (name, message) not in _noticed:
         _noticed.add((name, message))
         _log.warning(message, *arguments)
 

@@ -98,7 +98,10 @@ class HubError:
 
     def unreachable(self, why: str, cached: str | None) -> ConnectionError:
         """The Hub gave no answer, or failed as often as it was asked."""
-        cure = "try again later, or give a folder"
+        cure = (
+            f"try again later, or give a folder (hf download {self._repository} tokenizer.json "
+            "tokenizer_config.json --local-dir tokenizer makes one where the Hub is reached)"
+        )
         if cached is not None:
             cure = (
                 f"try again later, or take what its cache has, commit {cached}, by "

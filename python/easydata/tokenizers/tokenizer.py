@@ -8,7 +8,7 @@ import os
 import pathlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, cast, overload
 
 from easydata import _native
 from easydata.tokenizers.chat_template import ChatTemplate
@@ -434,8 +434,15 @@ class Tokenizer:
                 f"apply_chat_template has no option {', '.join(foreign)}: it returns ids, or with "
                 "tokenize=False text"
             )
+        self._refuse_misspelt(template_options, chat_template)
         if not messages:
             raise ValueError("the conversation is empty: there is no message to render")
+        if isinstance(messages, Mapping | str):
+            kind = "one message" if isinstance(messages, Mapping) else "a text"
+            raise TypeError(
+                f"messages must be a list of messages, not {kind}; write "
+                '[{"role": "user", "content": ...}]'
+            )
         several = not isinstance(messages[0], Mapping)
         conversations = cast(
             "Sequence[Sequence[Mapping[str, Any]]]", messages if several else [messages]
@@ -456,6 +463,38 @@ class Tokenizer:
                 return self.encode_batch(texts, add_special_tokens=False, max_length=max_length)
             return self.encode(texts[0], add_special_tokens=False, max_length=max_length)
         return texts if several else texts[0]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not as a function.
+
+        Raises:
+            TypeError: Always; it names the methods.
+        """
+        raise TypeError(
+            "a tokenizer of EasyData is no function: encode() takes one text, encode_batch() many, "
+            "apply_chat_template() a conversation; padding is the loader's"
+        )
+
+    # What other libraries call it, and what it is called here.
+    _names_elsewhere: ClassVar[Mapping[str, str]] = {
+        "batch_decode": "decode_batch()",
+        "batch_encode_plus": "encode_batch()",
+        "encode_plus": "encode()",
+        "pad": "the loader's: AsyncDataLoader(..., padding={column: PadSpec(...)})",
+        "tokenize": "encode(), of which decode([id]) is the text of each",
+        "vocab": "vocab_size, and token_to_id() of each",
+    }
+
+    def _refuse_misspelt(self, given: Mapping[str, Any], chat_template: str | None) -> None:
+        """Raises TypeError for an option of ours with another letter, which no template reads."""
+        texts = [chat_template or "", *self.chat_templates.values()]
+        for name in given:
+            hint = _native.did_you_mean(name, _TEMPLATE_OPTIONS)
+            if hint and name not in _TEMPLATE_OPTIONS and not any(name in text for text in texts):
+                raise TypeError(
+                    f"apply_chat_template has no option {name!r}, and the template does not read "
+                    f"it{hint}"
+                )
 
     def describe(self) -> dict[str, Any]:
         """What runs, for people to read.
@@ -575,6 +614,15 @@ class DecodeStream:
 
 
 # What transformers' apply_chat_template takes and this one does not: never passed on to templates.
+_TEMPLATE_OPTIONS = (
+    "tools",
+    "documents",
+    "chat_template",
+    "add_generation_prompt",
+    "continue_final_message",
+    "tokenize",
+    "max_length",
+)
 _FOREIGN_OPTIONS = frozenset(
     (
         "padding",

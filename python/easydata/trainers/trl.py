@@ -45,8 +45,8 @@ def prepared(trainer: Trainer) -> Trainer:
     Rows of layout "trl" go into it as they are: DPOTrainer and KTOTrainer, too, which would make
     all rows anew, leave them alone. What their `max_length` leaves out is left out here as well.
     `KL_completion_ids`, for KTO losses that need them, are added where rows lack them; rows that
-    have them (see kl_completions()) must have them for `per_device_train_batch_size`. Other data
-    sets go the trainer's own way.
+    have them (see kl_completions()) must have them for `per_device_train_batch_size`. Other
+    datasets go the trainer's own way.
 
     A source gives a `datasets.IterableDataset`, so `max_steps` must be set.
 
@@ -120,7 +120,7 @@ class _KLCompletions(ShardedDataSource[Example]):
 
 
 class _Prepared:
-    """Comes before a trainer: what it is given, and what it makes of data sets."""
+    """Comes before a trainer: what it is given, and what it makes of datasets."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         given = inspect.signature(super().__init__).bind(*args, **kwargs)

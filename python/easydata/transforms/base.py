@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from easydata import _native
+from easydata.core.short_repr import short
 from easydata.transforms.identity import UnrecognisedError, identity_of, import_name
 
 Example: TypeAlias = dict[str, Any]
@@ -46,6 +47,10 @@ class _Step:
 
     def _fields_named(self) -> Sequence[str]:
         """Fields of its rows that the user named and that some row must have."""
+        return ()
+
+    def _fields_one_of(self) -> Sequence[str]:
+        """Fields of which some row must have one, where the user's call says that it has."""
         return ()
 
     def _fields_taken(self) -> Mapping[str, str]:
@@ -254,7 +259,7 @@ class MapTransform(Transform):
         self, fn: Callable[[Example], Example | None], *, version: str | int | None = None
     ) -> None:
         """Wraps `fn`; `version`: another one whenever `fn` does something else."""
-        self._fn = fn
+        self._fn: Callable[[Example], Example | None] = checked_function(fn, type(self).__name__)
         if version is not None:
             self.version = version
 
@@ -267,6 +272,20 @@ class MapTransform(Transform):
 
     def __repr__(self) -> str:
         return f"MapTransform({_name(self._fn)})"
+
+
+class ExpandingFunction(MapTransform):
+    """Wraps a function that yields rows, and says so by `is_expand`: a transform of EasyDeL's."""
+
+    @property
+    def is_filter(self) -> bool:
+        """True: a row may yield nothing."""
+        return True
+
+    @property
+    def is_expand(self) -> bool:
+        """True: a row may yield several."""
+        return True
 
 
 class RowFunction(MapTransform):
@@ -296,17 +315,31 @@ def checked_row(made: Any) -> Any:
 
 
 def as_step(transform: Any) -> _Step:
-    """Returns `transform` itself, or a `MapTransform` of a plain function."""
+    """Returns `transform` itself, or a `MapTransform` of a function, or of another's transform."""
     if isinstance(transform, _Step):
         return transform
-    if isinstance(transform, type) and issubclass(transform, _Step):
-        raise TypeError(
-            f"expected a Transform, got the class {transform.__name__}; make one of it: "
-            f"{transform.__name__}(...)"
+    function = checked_function(transform, "transform()", wanted="a Transform or ")
+    expands = getattr(function, "is_expand", False) is True
+    return ExpandingFunction(function) if expands else MapTransform(function)
+
+
+def checked_function(function: Any, taker: str, *, wanted: str = "", of: str = "a row") -> Any:
+    """`function`, which `taker` is to call; TypeError where it cannot be meant."""
+    if isinstance(function, type) and issubclass(function, _Step):
+        name = function.__name__
+        cure = f"the class {name}; make one of it: {name}(...)"
+    elif callable(function):
+        return function
+    elif isinstance(function, list | tuple):
+        cure = "a list; chain them: ChainedTransform([...]), or one >> another"
+    elif isinstance(function, str):
+        cure = (
+            f"the text {function!r}; give the function itself (names and import paths are for "
+            "configs)"
         )
-    if callable(transform):
-        return MapTransform(transform)
-    raise TypeError(f"expected a Transform or a function of a row, got {transform!r}")
+    else:
+        cure = short(function)
+    raise TypeError(f"{taker} takes {wanted}a function of {of}, not {cure}")
 
 
 def run_steps(steps: Sequence[_Step], example: Example) -> Iterator[Example]:
@@ -322,8 +355,16 @@ def run_steps(steps: Sequence[_Step], example: Example) -> Iterator[Example]:
             for row in result:
                 yield from run_steps(steps[number + 1 :], row)
             return
-        example = result
+        example = _made_by(step, result)
     yield example
+
+
+def _made_by(step: _Step, row: Any) -> Any:
+    """A row that a step made; TypeError where it is none, as the engine says it."""
+    if isinstance(row, _Step | str | bytes):
+        what = type(row).__name__
+        raise TypeError(f"{step!r} returned {what}, expected a dict, or None to drop it")
+    return row
 
 
 def fail_at(error: Exception, shard: str, row: int) -> NoReturn:

@@ -96,10 +96,15 @@ class ChatTemplateTransform(Transform):
                 leaves out is not looked at.
             reasoning: what becomes of reasoning that the template leaves out, but for that of
                 earlier turns: an error, or nothing, where it is meant.
-            template_date: what a template that asks for the date (`strftime_now`) is told, such as
+            template_date: the date that a template prints (`strftime_now`), such as
                 "2026-11-27"; None: the day of the first build, which saved states keep.
             template_kwargs: what else the template reads, such as `add_generation_prompt=True`.
         """
+        if tokenizer is None:
+            raise TypeError(
+                "ChatTemplateTransform needs a tokenizer: its folder, an easydata.Tokenizer, or "
+                "an object with apply_chat_template"
+            )
         if reasoning not in ("error", "drop"):
             raise ValueError(f'reasoning must be "error" or "drop", got {reasoning!r}')
         if "on_error" in template_kwargs:
@@ -126,6 +131,17 @@ class ChatTemplateTransform(Transform):
             self._texts = ConversationText(
                 render, roles, self._options, drops_reasoning=self._drops_reasoning
             )
+
+    _claims = False
+
+    def claiming(self) -> ChatTemplateTransform:
+        """The same, where a source without conversations is an error."""
+        other = copy.copy(self)
+        other._claims = True
+        return other
+
+    def _fields_one_of(self) -> Sequence[str]:
+        return (self._messages_field, *MESSAGE_FIELDS[1:]) if self._claims else ()
 
     @property
     def keeps_rows(self) -> bool:

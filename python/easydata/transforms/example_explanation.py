@@ -44,6 +44,8 @@ class ExplainedExample:
         trained: how many of them are trained on.
         turns: the messages, where it is a chat.
         warnings: what is hardly meant.
+        use: what it is for, where none of its tokens is trained on: "answered by the model",
+            "scored as a whole".
     """
 
     column: str
@@ -52,6 +54,7 @@ class ExplainedExample:
     trained: int
     turns: list[Turn] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    use: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as dicts and lists, for JSON."""
@@ -62,6 +65,7 @@ class ExplainedExample:
             "trained": self.trained,
             "turns": [vars(turn) for turn in self.turns],
             "warnings": self.warnings,
+            "use": self.use,
         }
 
 
@@ -96,7 +100,8 @@ class Explanation:
         from rich.text import Text
 
         for example in self.examples:
-            said = f"{example.column}: {example.tokens} tokens, {example.trained} trained"
+            said = f"{example.column}: {example.tokens} tokens, "
+            said += example.use or f"{example.trained} trained"
             yield Text(said, style="bold")
             text = Text()
             for part, trained in example.parts:
@@ -160,11 +165,16 @@ def _sides(
             continue
         if column in ("prompt_input_ids", "embedding_input_ids", "prompt_ids"):
             continue
-        trained = _trained(column, example)
+        use = transform._use_of_examples
+        trained = [False] * len(ids) if use else _trained(column, example)
         attended = _attention(column, example)
         kept = [at for at in range(len(ids)) if attended is None or attended[at]]
         shown = [ids[at] for at in kept]
         flags = [trained[at] for at in kept]
+        if "prompt_ids" in example:
+            # TRL's answers come without their prompt, which is read and not trained on.
+            prompt = list(example["prompt_ids"])
+            shown, flags = [*prompt, *shown], [*([False] * len(prompt)), *flags]
         parts = []
         for flag, run in itertools.groupby(range(len(shown)), key=flags.__getitem__):
             parts.append((transform.tokenizer.decode([shown[at] for at in run]), flag))
@@ -176,7 +186,7 @@ def _sides(
         if text is not None and text[1] and column == "input_ids":
             turns = _turns(transform, shown, flags, text)
             warnings += _unended(transform, shown, flags)
-        yield ExplainedExample(column, parts, len(shown), sum(flags), turns, warnings)
+        yield ExplainedExample(column, parts, len(shown), sum(flags), turns, warnings, use)
 
 
 def _trained(column: str, example: dict[str, Any]) -> list[bool]:

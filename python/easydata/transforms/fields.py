@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from easydata import _native
-from easydata.transforms.base import ColumnTransform, Example, Transform, _name
+from easydata.transforms.base import ColumnTransform, Example, Transform, _name, checked_function
 
 
 class _FieldTransform(Transform):
@@ -27,7 +27,7 @@ class MapField(_FieldTransform):
     ) -> None:
         """Puts `fn(row[field])` into `output_field` (the field itself by default)."""
         self._field = field
-        self._fn = fn
+        self._fn = checked_function(fn, "MapField", of="a value")
         self._output = output_field or field
 
     def __call__(self, example: Example) -> Example:

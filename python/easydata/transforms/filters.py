@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.transforms.base import ColumnTransform, Example, Transform, _name
+from easydata.transforms.base import Example, Transform, _name, checked_function
+from easydata.transforms.fields import _NamedFields
 
 
 class _Filter(Transform):
@@ -34,7 +35,7 @@ class FilterTransform(_Filter):
         self, predicate: Callable[[Example], bool], *, version: str | int | None = None
     ) -> None:
         """Keeps rows by `predicate(row)`; `version`: another one whenever it is changed."""
-        self._predicate = predicate
+        self._predicate = checked_function(predicate, "filter()")
         if version is not None:
             self.version = version
 
@@ -55,7 +56,7 @@ class FilterByField(_Filter):
     def __init__(self, field: str, predicate: Callable[[Any], bool]) -> None:
         """Keeps rows by `predicate(row[field])`."""
         self._field = field
-        self._predicate = predicate
+        self._predicate = checked_function(predicate, "FilterByField", of="a value")
 
     def passes(self, example: Example) -> bool:
         """Whether the row stays."""
@@ -71,7 +72,7 @@ class FilterByField(_Filter):
         return f"FilterByField({self._field!r}, {_name(self._predicate)})"
 
 
-class FilterNonEmpty(ColumnTransform):
+class FilterNonEmpty(_NamedFields):
     """Keeps the rows in which none of the fields is missing, None, ``""`` or ``[]``."""
 
     def __init__(self, fields: Sequence[str]) -> None:

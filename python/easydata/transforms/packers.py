@@ -82,6 +82,12 @@ class _Packer:
                 oldest = self._count - self._remembered
                 self._source_ids = {n: s for n, s in self._source_ids.items() if n >= oldest}
         self._count += 1
+        ids = np.asarray(tokens)
+        if ids.size and not (ids.ndim == 1 and ids.dtype.kind in "iu"):
+            raise TypeError(
+                "tokens must be the ids of one document, whole numbers in one dimension, not "
+                f"{ids.dtype} of shape {ids.shape}; a text is tokenized first"
+            )
         # A copy: the document's tokens are needed until its rows are complete.
         rows = self._native.add(pa.array(np.array(tokens, dtype=np.int32)))
         return [self._sequence(*row) for row in rows]
@@ -152,9 +158,12 @@ class FirstFitPacker(
 def _matrix(batch: Any, name: str) -> Any:
     """A column of packed rows as an array [rows, seq_length] over the engine's own memory.
 
-    The lengths of segments, of which rows have different numbers, are an array for each row.
+    The lengths of segments, of which rows have different numbers, are an array for each row; where
+    they come from is a list of dicts for each.
     """
     column = batch.column(name)
+    if name == "segment_sources":
+        return column.to_pylist()
     if not hasattr(column.type, "list_size"):
         return [row.values.to_numpy() for row in column]
     values: Ints = column.flatten().to_numpy(zero_copy_only=True)

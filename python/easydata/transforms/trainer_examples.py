@@ -56,6 +56,8 @@ class _Examples(_Step):
     # Of the engine: the struct of options, and the function that makes the maker.
     _options_type: ClassVar[Any]
     _make: ClassVar[Callable[..., _native.ExampleMaker]]
+    # What the examples are for where none of their tokens is trained on.
+    _use_of_examples: ClassVar[str] = ""
 
     def _start(
         self,
@@ -671,6 +673,7 @@ class GRPOPreprocessTransform(
 
     _options_type = _native.PromptOptions
     _make = staticmethod(_native.prompt_examples)
+    _use_of_examples = "answered by the model"
 
     def _take(
         self,
@@ -719,6 +722,7 @@ class RewardPreprocessTransform(
 
     _options_type = _native.RewardOptions
     _make = staticmethod(_native.reward_examples)
+    _use_of_examples = "scored as a whole"
 
     def _take(
         self,
@@ -759,6 +763,7 @@ class EmbeddingPreprocessTransform(
 
     _options_type = _native.EmbeddingOptions
     _make = staticmethod(_native.embedding_examples)
+    _use_of_examples = "embedded as a whole"
 
     def _take(self, tokenizer: Any, *, options: dict[str, Any]) -> None:
         self._start(tokenizer, None, None, None, options)

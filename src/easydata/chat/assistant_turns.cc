@@ -79,7 +79,7 @@ Status FindAssistantTurns(const Value& messages, const RenderedChat& rendered, b
         continue;
       }
       return Status::Invalid("the chat template prints ", Numbered(mark.message),
-                             " twice: which of the two is trained cannot be told");
+                             " twice: which of the two is trained cannot be determined");
     }
   }
   std::sort(turns->begin(), turns->end(),
@@ -96,7 +96,7 @@ Status FindAssistantTurns(const Value& messages, const RenderedChat& rendered, b
           mark.message == Mark::kUnknown ? "other messages" : Numbered(mark.message);
       return Status::Invalid("the chat template prints ", other, " within the turn of ",
                              Numbered(turn.message),
-                             ": what the model writes cannot be told from it");
+                             ": what the model writes cannot be determined from it");
     }
   }
   if (!rendered.has_text_marks) return Status::OK();
@@ -112,7 +112,7 @@ Status FindAssistantTurns(const Value& messages, const RenderedChat& rendered, b
   for (uint32_t i = 0; i < messages.size; ++i) {
     if (printed[i] != 1 || !IsAssistant(messages.as.items[i], roles)) continue;
     return Status::Invalid("the chat template prints ", Numbered(i),
-                           " outside of a loop over messages: its turn cannot be told");
+                           " outside of a loop over messages: its turn cannot be determined");
   }
   return Status::OK();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <vector>
 
 #include "easydata/base/lower_case.h"
 #include "easydata/chat/key_index.h"
@@ -259,6 +260,37 @@ Result<std::string_view> RoleUnder(const Value& given, const ConversationOptions
   return role;
 }
 
+/// What parts of a message's content say that are no text: LLaMA-Factory's (v1) have what a model
+/// thought, and its calls.
+struct OtherParts {
+  std::string reasoning;
+  std::vector<Value> calls;
+};
+
+/// Takes these parts of a content out of it.
+Value TakeOtherParts(const Value& content, ValueReader* reader, Arena* arena, OtherParts* out) {
+  Value* rest = arena->Array<Value>(content.size);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < content.size; ++i) {
+    const Value& part = content.as.items[i];
+    const Value* type = part.Is(ValueKind::kDict) ? FindKey(part, "type") : nullptr;
+    const Value* value = part.Is(ValueKind::kDict) ? FindKey(part, "value") : nullptr;
+    const bool is_said = type != nullptr && type->IsString() && value != nullptr;
+    if (is_said && type->Text() == "reasoning" && value->IsString()) {
+      out->reasoning += value->Text();
+      continue;
+    }
+    if (is_said && type->Text() == "tool_call") {
+      if (const auto calls = AsToolCalls(*value, reader, arena); calls.has_value()) {
+        out->calls.insert(out->calls.end(), calls->as.items, calls->as.items + calls->size);
+        continue;
+      }
+    }
+    rest[count++] = part;
+  }
+  return Value::List(rest, count);
+}
+
 bool IsCallName(std::string_view name) { return name == "function_call" || name == "tool_call"; }
 
 bool IsReasoning(std::string_view key) {
@@ -380,7 +412,8 @@ Result<Value> ReadMessage(const Value& given, const MessagePath& path,
                              !from->Is(ValueKind::kNone) && !value->Is(ValueKind::kNone);
   bool has_blank_reasoning = false;
   ARROW_RETURN_NOT_OK(CheckReasoning(given, path, &has_blank_reasoning));
-  DictBuilder message(given.size + 3, arena);
+  DictBuilder message(given.size + 4, arena);
+  OtherParts others;
   bool has_role = false;
   std::string_view speaker;
   Value content = Value::None();
@@ -399,6 +432,9 @@ Result<Value> ReadMessage(const Value& given, const MessagePath& path,
       ARROW_ASSIGN_OR_RAISE(const auto role, RoleUnder(item, options, reader, &speaker));
       if (role != item.Text()) item = Value::String(role);
     } else if (name == "content" && !is_from_value) {
+      if (item.Is(ValueKind::kList) && options.roles != nullptr) {
+        item = TakeOtherParts(item, reader, arena, &others);
+      }
       if (!item.IsString()) {
         ARROW_ASSIGN_OR_RAISE(item, ReadContent(item, path, ".content", arena));
       }
@@ -433,6 +469,20 @@ Result<Value> ReadMessage(const Value& given, const MessagePath& path,
       *is_call = legacy_calls.has_value();
       if (*is_call) message.Set(Value::String("content"), Value::String(""));
     }
+  }
+  if (!others.calls.empty() && FindKey(given, "tool_calls") == nullptr) {
+    Value* calls = arena->Array<Value>(others.calls.size());
+    std::copy(others.calls.begin(), others.calls.end(), calls);
+    legacy_calls = Value::List(calls, others.calls.size());
+  }
+  if (!others.reasoning.empty()) {
+    const Value thought = Value::String(arena->Copy(others.reasoning));
+    const Value* own = FindKey(message.Finish(), kReasoningFields[0]);
+    if (own != nullptr && (!own->IsString() || own->Text() != thought.Text())) {
+      return Status::Invalid(path.Text(), " has two reasonings, one in '", kReasoningFields[0],
+                             "' and one in a part of its content: keep the one that is meant");
+    }
+    message.Set(Value::String(kReasoningFields[0]), thought);
   }
   if (legacy_calls.has_value()) {
     ARROW_ASSIGN_OR_RAISE(const Value calls, ReadToolCalls(*legacy_calls, options, reader, arena));

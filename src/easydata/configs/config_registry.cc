@@ -31,6 +31,7 @@ const std::vector<config::ConfigDescriptor>& AllOptions() {
       config::Describe<sink::WriteOptions>(),
       config::Describe<source::ErrorPolicy>(),
       config::Describe<source::CsvOptions>(),
+      config::Describe<source::TokenFileOptions>(),
       config::Describe<source::SourceShuffleOptions>(),
       config::Describe<transform::PartOptions>(),
       config::Describe<source::SourceStageOptions>(),

@@ -12,6 +12,25 @@ namespace {
 
 constexpr char kUseFast[] = "use_fast";
 
+/// "$NAME" or "${NAME}" in a path; "" where there is none.
+std::string ShellVariableIn(const std::string& path) {
+  const auto is_of_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
+  };
+  for (size_t at = path.find('$'); at != path.npos; at = path.find('$', at + 1)) {
+    size_t end = at + 1;
+    const bool is_braced = end < path.size() && path[end] == '{';
+    if (is_braced) ++end;
+    const size_t name = end;
+    while (end < path.size() && is_of_name(path[end])) ++end;
+    const bool is_number = end > name && path[name] >= '0' && path[name] <= '9';
+    if (end == name || is_number) continue;
+    if (is_braced && (end == path.size() || path[end] != '}')) continue;
+    return path.substr(at, end - at + (is_braced ? 1 : 0));
+  }
+  return "";
+}
+
 void CheckLocation(const std::string& value, bool is_written, const std::string& path,
                    config::Problems* problems) {
   const auto add = [&](config::Problem::Kind kind, const std::string& what) {
@@ -20,6 +39,14 @@ void CheckLocation(const std::string& value, bool is_written, const std::string&
   };
   if (value.find('\0') != std::string::npos) {
     add(config::Problem::Kind::kValue, " has a NUL character, which no path can");
+  }
+  if (is_written) {
+    if (const std::string variable = ShellVariableIn(value); !variable.empty()) {
+      add(config::Problem::Kind::kValue,
+          " holds " + variable + ", which no shell has put in here: write the folder itself, or " +
+              "give it on the command line, which a shell reads (-o \"" + variable + "/...\")");
+      return;
+    }
   }
   // What is read may be at schemes that are known when they are asked for.
   if (!is_written || value.find("://") == std::string::npos) return;
@@ -80,8 +107,8 @@ config::FieldList DatasetConfig::Fields() {
                     "configs, or a folder; unset: the default."},
       config::Field{"tokenizer", &C::tokenizer,
                     "Tokenizer of this dataset: a folder, a name, a TokenizerConfig or a tokenizer "
-                    "object. It goes before the "
-                    "tokenize stage's and the pipeline's."}
+                    "object. It takes "
+                    "precedence over the tokenize stage's and the pipeline's."}
           .ActsAt(tokens)
           .OptionsOf(TokenizerConfig::kName),
       config::Field{"tokenizer_kwargs", &C::tokenizer_kwargs,
@@ -113,7 +140,8 @@ config::FieldList DatasetConfig::Fields() {
           .ActsAt({"source.text_field", "source.column", "tokenize"})
           .Instead("a transform reads columns by its own names: give the column one of these by "
                    "format_fields={\"old\": \"new\"}"),
-      config::Field{"additional_fields", &C::additional_fields, "Columns kept beside the tokens."}
+      config::Field{"additional_fields", &C::additional_fields,
+                    "Columns kept along with the tokens."}
           .ActsAt({"tokenize"})
           .Instead(
               "a transform keeps columns by transform={\"name\": ..., \"keep_columns\": [...]}"),
@@ -182,12 +210,13 @@ config::FieldList DatasetConfig::Fields() {
       errors[2],
       config::Field{
           "identity", &C::identity,
-          "What tells a data file from another one under its name, while it is read and where a "
-          "saved state goes on: its size and time of change; its size and content, for which "
-          "all of it is read once more; its size alone, for copies that have other times."}
+          "How a data file that was replaced under the same name is noticed, while it is read and "
+          "where a saved state is resumed: by its size and time of change; by its size and "
+          "content, "
+          "for which all of it is read once more; by its size alone, for copies with other times."}
           .ActsAt({"source.files"}),
       config::Field{"storage_options", &C::storage_options,
-                    "Who asks for files on object stores and web servers, and how patiently "
+                    "Credentials for object stores and web servers, and how often to retry "
                     "(docs/guide/stores.md); unset: the source stage's dask_storage_options, and "
                     "the credentials that the platform has."}
           .ActsAt({"source.remote"})
@@ -198,27 +227,34 @@ config::FieldList DatasetConfig::Fields() {
           "(sft, dpo, orpo, cpo, kto, bco, grpo, ppo, reward, embedding), alone or with options "
           "({name: sft, max_length: 1024}), with the dataset's tokenizer; or a transform of "
           "your own, an object or its import path. Rows of tokens are not tokenized again."}
-          .ActsAt({"examples", "map"}),
+          .ActsAt(NodesOfSteps()),
+      config::Field{
+          "transforms", &C::transforms,
+          "Several in place of transform, in this order: {rename: {old: new}}, {select: [a]}, "
+          "{drop: [a]}, {cast: {a: float64}}, {add_field: {a: value}}, {filter_non_empty: [a]}, "
+          "which the engine runs on whole columns; what `transform` takes, or {sft: {max_length: "
+          "1024}}; and objects."}
+          .ActsAt(NodesOfSteps()),
       config::Field{
           "chat_template", &C::chat_template,
           "Chat template of this dataset in place of its tokenizer's: the text, or the path of "
           "a file."}
           .ActsAt({"map.chat_template", "examples"}),
       config::Field{"template_date", &C::template_date,
-                    "What a chat template that asks for the date is told, in place of the "
+                    "The date that a chat template prints, in place of the "
                     "TokenizerConfig's template_date."}
           .ActsAt({"map.chat_template", "examples"}),
       config::Field{"chat_template_kwargs", &C::chat_template_kwargs,
-                    "What this dataset's chat template may read besides, before the "
-                    "TokenizerConfig's chat_template_kwargs."}
+                    "Further variables for this dataset's chat template; they take precedence over "
+                    "the TokenizerConfig's chat_template_kwargs."}
           .ActsAt({"map.chat_template", "examples"}),
       config::Field{"view", &C::view,
-                    "What of the tokenizer's folder runs, in place of what the TokenizerConfig "
+                    "Which tokenizer of the folder runs, in place of what the TokenizerConfig "
                     "says."}
           .ActsAt(tokens),
   };
-  return config::Joined(
-      {std::move(fields), config::FieldsOf(&C::parting), config::FieldsOf(&C::csv)});
+  return config::Joined({std::move(fields), config::FieldsOf(&C::parting),
+                         config::FieldsOf(&C::csv), config::FieldsOf(&C::token_files)});
 }
 
 void CheckReadLocation(const std::string& value, const std::string& path,
@@ -301,7 +337,12 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
                       : std::string("unset"))});
   }
   csv.Check(path, problems);
+  token_files.Check(path, problems);
   parting.Check(path, problems);
+  if (columns && columns->empty()) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "columns"),
+                         "must name one column at least; unset: those that later stages need"});
+  }
   if (field && field->empty()) {
     problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "field"),
                          "must name a field; unset, the rows are the document's own"});
@@ -310,6 +351,11 @@ void DatasetConfig::Check(const std::string& path, config::Problems* problems) c
     CheckStorageOptions(*storage_options, config::JoinPath(path, "storage_options"), problems);
   }
   if (transform) CheckTransform(*transform, config::JoinPath(path, "transform"), problems);
+  if (transforms) CheckTransforms(*transforms, config::JoinPath(path, "transforms"), problems);
+  if (transform && transforms) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "transform"),
+                         "stands beside transforms; put it into that list, where it is to act"});
+  }
   if (tokenizer_kwargs) {
     std::vector<std::string> known = config::FieldNames<TokenizerConfig>();
     known.erase(known.begin());  // name_or_path is what `tokenizer` says

@@ -44,11 +44,13 @@ struct DatasetConfig {
   transform::TokenizeOptions tokenizing;
   std::optional<source::RecordDecoding> decode;
   source::CsvOptions csv;
+  source::TokenFileOptions token_files;
   std::optional<std::string> field;
   source::TextUnit sample_by = source::TextUnit::kLine;
   std::optional<std::vector<std::string>> additional_fields;
   std::optional<config::Callback> format_callback;
   std::optional<TransformChoice> transform;
+  std::optional<std::vector<TransformChoice>> transforms;
   std::optional<std::string> chat_template;
   std::optional<std::string> template_date;
   std::optional<config::Named<config::AnyValue>> chat_template_kwargs;

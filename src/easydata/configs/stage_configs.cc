@@ -127,7 +127,7 @@ config::FieldList TokenizeStageConfig::Fields() {
           "Tokens kept of a document, where a dataset's tokenizer does not say. Where nobody "
           "says, a document that a packer splits is not cut, any other one at 2048."}
           .SupersededBy("TokenizerConfig.max_length")
-          .Differs("a source alone is told by its TokenizerConfig")
+          .Differs("a source by itself takes it from its TokenizerConfig")
           .AtLeast(1)
           .ReadsAs(kDefaultMaxLength),
       config::Field{"batch_size", &C::batch_size, "Rows per tokenizing task."}
@@ -223,7 +223,7 @@ config::FieldList MixStageConfig::Fields() {
                          "Share of each dataset by name; they sum to 1. Unset: equal shares."}
                .SupersededBy("weight_schedule"),
            config::Field{"weight_schedule", &C::weight_schedule,
-                         "Weights that change over time; it goes before weights."},
+                         "Weights that change over time; takes precedence over weights."},
            config::Field{
                "weight_schedule_type", &C::weight_schedule_type,
                "Between two points: stay at the left one (step), or go from one to the other "
@@ -340,7 +340,7 @@ config::FieldList SaveStageConfig::Fields() {
                "first "
                "1,000."},
            config::Field{"storage_options", &C::storage_options,
-                         "Who writes to an object store, and how patiently "
+                         "Credentials for an object store, and how often to retry "
                          "(docs/guide/stores.md); unset: the credentials that the platform has."}
                .Secret(),
        },
@@ -382,11 +382,15 @@ config::FieldList RayConfig::Fields() {
 config::FieldList ObservabilityConfig::Fields() {
   using C = ObservabilityConfig;
   return {
-      config::Field{"progress_enabled", &C::progress_enabled,
-                    "Show progress while saving, when standard error is a terminal."}
+      config::Field{
+          "progress_enabled", &C::progress_enabled,
+          "Show progress while saving: a bar on a terminal and in a notebook, elsewhere a "
+          "line now and then."}
           .ActsAt({"writer"}),
-      config::Field{"progress_type", &C::progress_type,
-                    "What shows it; unset: tqdm, and on the command line rich."}
+      config::Field{
+          "progress_type", &C::progress_type,
+          "What shows it; unset: tqdm (rich where it is not installed), and on the command "
+          "line rich."}
           .ReadsAs("tqdm")
           .ActsAt({"writer"})
           .SupersededBy("progress_enabled", {false})
@@ -492,6 +496,10 @@ void SaveStageConfig::Check(const std::string& path, config::Problems* problems)
     CheckStorageOptions(*storage_options, config::JoinPath(path, "storage_options"), problems);
   }
   CheckCodec(options.format, options.compression, config::JoinPath(path, "compression"), problems);
+  if (columns && columns->empty()) {
+    problems->push_back({config::Problem::Kind::kValue, config::JoinPath(path, "columns"),
+                         "must name one column at least; unset: all of them"});
+  }
   options.Check(path, problems);
   if (push_to_hub) CheckPush(*this, path, problems);
 }

@@ -199,7 +199,7 @@ struct RayConfig {
 
 struct ObservabilityConfig {
   static constexpr const char* kName = "ObservabilityConfig";
-  static constexpr const char* kDoc = "What a running pipeline tells.";
+  static constexpr const char* kDoc = "What a running pipeline reports.";
   static constexpr const char* kNodes[] = {"pipeline"};
 
   bool progress_enabled = true;

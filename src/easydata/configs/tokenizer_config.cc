@@ -44,8 +44,8 @@ config::FieldList TokenizerConfig::Fields() {
           "never run."}
           .ForCompatibility("code that comes with a tokenizer is never run"),
       config::Field{"view", &C::view,
-                    "What of a folder runs: its tokenizer.json as it is, or what AutoTokenizer of "
-                    "the installed transformers makes of the folder."},
+                    "Which tokenizer of a folder runs: its tokenizer.json as it is, or what "
+                    "AutoTokenizer of the installed transformers makes of the folder."},
       config::Field{"split_special_tokens", &C::split_special_tokens,
                     "Read text that spells special tokens as text like any other, as transformers' "
                     "option of this name does. Unset: as the tokenizer itself says."},
@@ -54,13 +54,13 @@ config::FieldList TokenizerConfig::Fields() {
                     "file."}
           .ActsAt({"map.chat_template", "examples"}),
       config::Field{"template_date", &C::template_date,
-                    "What a chat template that asks for the date (strftime_now) is told, such as "
+                    "The date that a chat template prints (strftime_now), such as "
                     "\"2026-11-27\"; unset: the day of the first build, which saved states and "
                     "the output's metadata keep."}
           .ActsAt({"map.chat_template", "examples"}),
       config::Field{"chat_template_kwargs", &C::chat_template_kwargs,
-                    "What the chat template may read besides, such as enable_thinking; a row's own "
-                    "field of this name goes before."}
+                    "Further variables for the chat template, such as enable_thinking; a row's own "
+                    "field of this name takes precedence."}
           .ActsAt({"map.chat_template", "examples"}),
   };
 }

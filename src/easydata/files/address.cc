@@ -267,7 +267,7 @@ Result<Address> Address::Parse(std::string_view given) {
   if (parts.host.empty() || parts.host.starts_with(':'))
     return Status::Invalid(out, " names no host");
   if (!HasGoodPort(parts.host)) {
-    return Status::Invalid(out, ": the port, behind the host's \":\", is a number");
+    return Status::Invalid(out, ": the port, after the host's \":\", is a number");
   }
   out.userinfo_ = parts.userinfo;
   out.origin_ = name + "://" + std::string(parts.host);

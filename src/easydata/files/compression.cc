@@ -101,4 +101,9 @@ Result<std::shared_ptr<arrow::io::InputStream>> ReadDecompressed(
   return DecompressedStream::Open(std::move(file), codec, check);
 }
 
+int64_t FilePosition(const arrow::io::InputStream& stream) {
+  const auto* compressed = dynamic_cast<const DecompressedStream*>(&stream);
+  return (compressed != nullptr ? compressed->FilePosition() : stream.Tell()).ValueOr(-1);
+}
+
 }  // namespace easydata::files

@@ -37,4 +37,8 @@ Result<std::shared_ptr<arrow::io::InputStream>> ReadDecompressed(
     std::shared_ptr<arrow::io::RandomAccessFile> file, const Codec& codec,
     MemberCheck check = MemberCheck::kBeforeUse);
 
+/// How many bytes of the file itself a stream of ReadDecompressed() has read; -1 where it cannot
+/// tell.
+int64_t FilePosition(const arrow::io::InputStream& stream);
+
 }  // namespace easydata::files

@@ -125,7 +125,7 @@ Status DecompressedStream::ReadAgain() {
   if (again.Get() == handed_out_.Get()) return Status::OK();
   return Status::IOError(
       "the compressed file came damaged, and is another one when it is read again: what was "
-      "taken of it before is wrong; go on from a state that was saved before this file, or start "
+      "taken of it before is wrong; resume from a state that was saved before this file, or start "
       "anew");
 }
 

@@ -47,6 +47,8 @@ class DecompressedStream final : public arrow::io::InputStream {
   Status Close() override { return decoder_.Close(); }
   bool closed() const override { return decoder_.closed(); }
   Result<int64_t> Tell() const override { return position_; }
+  /// Bytes of the compressed file that were read, up to what may be held.
+  Result<int64_t> FilePosition() const { return decoder_.FilePosition(); }
 
   /// Gives fewer bytes than asked for at the end and before an error only.
   Result<int64_t> Read(int64_t size, void* out) override;

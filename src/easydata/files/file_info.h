@@ -43,6 +43,9 @@ struct FileInfo {
   std::shared_ptr<const std::vector<int64_t>> row_starts = {};
   /// The largest window that frames of zstd in it may have, in bytes; 0: what zstd takes unasked.
   int64_t zstd_max_window = 0;
+  /// The file beside it that says where its documents are, as it was when it was listed; null: none
+  /// is there.
+  std::shared_ptr<const FileInfo> index = {};
 
   bool operator==(const FileInfo& other) const {
     return uri == other.uri && size == other.size && identity == other.identity;

@@ -125,10 +125,11 @@ Status FileChangedError(const std::string& message) {
 
 Status FileChangedError(const FileInfo& file, const std::string& now) {
   const std::string tag = file.identity.tag.empty() ? "" : ", tag " + file.identity.tag;
-  return FileChangedError(file.uri + " is not the file any more that was listed: it had " +
-                          std::to_string(file.size) + " bytes" + tag + ", now it has " + now +
-                          "; put that file back and go on from the last saved state, or start anew "
-                          "with the files as they are");
+  return FileChangedError(
+      file.uri + " is not the file any more that was listed: it had " + std::to_string(file.size) +
+      " bytes" + tag + ", now it has " + now +
+      "; put that file back and resume from the last saved state, or start anew "
+      "with the files as they are");
 }
 
 Status CheckContent(const FileInfo& file, const FileInfo& now,

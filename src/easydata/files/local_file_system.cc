@@ -58,11 +58,11 @@ Status Changed(const FileInfo& file, const struct stat& now) {
         " (identity=\"content\" or \"size\" of the source is for files of which only the time "
         "changes)";
   }
-  return FileChangedError(file.uri + " is not the file any more that was listed: it had " + was +
-                          ", now it has " + is +
-                          "; put that file back and go on from the last saved state, or start anew "
-                          "with the files as they are" +
-                          advice);
+  return FileChangedError(
+      file.uri + " is not the file any more that was listed: it had " + was + ", now it has " + is +
+      "; put that file back and resume from the last saved state, or start anew "
+      "with the files as they are" +
+      advice);
 }
 
 class LocalFile : public PositionedFile {

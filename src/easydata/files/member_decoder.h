@@ -35,6 +35,12 @@ class MemberDecoder {
   /// Whether all that was decoded belongs to members that were decoded, and checked, to their ends.
   bool is_between_members() const { return decompressor_->IsFinished(); }
 
+  /// Bytes of the file that were decoded.
+  Result<int64_t> FilePosition() const {
+    ARROW_ASSIGN_OR_RAISE(const int64_t read, stream_->Tell());
+    return read - (end_ - begin_);
+  }
+
   Status Close() { return stream_->Close(); }
   bool closed() const { return stream_->closed(); }
 

@@ -45,6 +45,8 @@ struct Assembled {
   /// At the end of passes, where a mix ended them.
   std::shared_ptr<const MixEnd> mix_end = nullptr;
   int64_t bytes = 0;  // that the batch holds on to
+  /// How much of the stream was read for it and the batches before, as of late (ReadShare).
+  std::optional<double> read_share = {};
 };
 
 /// Assembles steps from the rows of a stream's lanes, and takes a rank's contiguous share of each.

@@ -122,9 +122,11 @@ Result<Assembled> BatchProducer::Make() {
   if (!item.ok() || !item->batch.has_value() || now - looked_ > std::chrono::milliseconds(50)) {
     looked_ = now;
     StageStats stats = assembler_.stats();
+    read_share_ = stats.read.share();
     std::lock_guard<std::mutex> lock(mutex_);
     stats_ = std::move(stats);
   }
+  if (item.ok()) item->read_share = read_share_;
   return item;
 }
 

@@ -109,6 +109,7 @@ class BatchProducer {
   StageStats stats_;
   double full_seconds_ = 0;
   Clock::time_point looked_{};
+  std::optional<double> read_share_;  // when it looked
   std::thread thread_;
 };
 

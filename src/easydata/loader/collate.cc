@@ -406,8 +406,9 @@ Result<std::vector<LoaderColumn>> Collate(const Batch& batch, int64_t fill,
   const Collator collator{batch, fill, lengths, options};
   std::vector<LoaderColumn> columns;
   for (int c = 0; c < batch.rows->num_columns(); ++c) {
-    ARROW_ASSIGN_OR_RAISE(auto column,
-                          collator.Column(batch.rows->schema()->field(c), batch.rows->column(c)));
+    const auto& field = batch.rows->schema()->field(c);
+    ARROW_ASSIGN_OR_RAISE(auto column, collator.Column(field, batch.rows->column(c)));
+    column.padding = options.For(*field);
     columns.push_back(std::move(column));
   }
   if (batch.num_rows() > 0) ARROW_RETURN_NOT_OK(CheckAlike(batch, columns, options));

@@ -59,6 +59,8 @@ struct LoaderColumn {
   std::vector<int64_t> shape;
   const uint8_t* data = nullptr;
   std::shared_ptr<arrow::Buffer> buffer;  // what `data` points into
+  /// How its rows are filled up where some are longer.
+  Padding padding = {};
   /// Where there are no dense values: one Arrow value a row (strings, JSON text, nested values).
   std::shared_ptr<arrow::Array> values;
   bool is_json = false;

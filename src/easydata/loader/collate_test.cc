@@ -137,8 +137,11 @@ TEST(CollateTest, FilesTellHowTheirColumnsArePadded) {
   batch.rows = arrow::RecordBatch::Make(WithPaddings(batch.rows->schema(), saved), 2,
                                         {batch.rows->column(0)});
   PadOptions options;
-  EXPECT_EQ(Values<int32_t>(CollateOne(batch, options).ValueOrDie()),
-            (std::vector<int32_t>{8, 1, 2, 3}));
+  const LoaderColumn column = CollateOne(batch, options).ValueOrDie();
+  EXPECT_EQ(Values<int32_t>(column), (std::vector<int32_t>{8, 1, 2, 3}));
+  // So that whoever joins batches fills up their rows alike.
+  EXPECT_EQ(column.padding.value, 8);
+  EXPECT_TRUE(column.padding.left);
   options.makers = std::make_shared<const ColumnPaddings>(ColumnPaddings{{"asked", {.value = 4}}});
   EXPECT_EQ(Values<int32_t>(CollateOne(batch, options).ValueOrDie()),
             (std::vector<int32_t>{1, 4, 2, 3}));

@@ -30,11 +30,18 @@ void LaneReader::Cancel() {
 
 StageStats LaneReader::stats() const {
   StageStats stats = finished_;
+  stats.read = passes_.has_value() ? last_read_ : ReadShare::Unknown();
   if (stage_ != nullptr) {
     const StageStats now = stage_->stats();
+    stats.read = {};
     stats.AddUpstream(now);
     stats.rows += now.rows;
+    if (!passes_.has_value()) stats.read = ReadShare::Unknown();
   }
+  // Of all passes up to their end; position_ may be in one before.
+  const int64_t before = passes_.has_value() ? context_.epoch % *passes_ : 0;
+  stats.read.done += static_cast<double>(before) * stats.read.whole;
+  stats.read.whole *= static_cast<double>(passes_.value_or(1));
   return stats;
 }
 
@@ -56,7 +63,9 @@ Status LaneReader::EndPass() {
                            "resume with the data it was saved with; it ends ", skip_,
                            " rows before it");
   }
-  finished_.AddUpstream(stage_->stats());
+  const StageStats now = stage_->stats();
+  finished_.AddUpstream(now);
+  last_read_ = now.read;
   std::unique_ptr<Stage> old;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -69,6 +78,7 @@ Status LaneReader::EndPass() {
                            "look at what filters its rows out", context_.OrFewerLanes());
   }
   ++context_.epoch;
+  last_read_.done = 0;
   cursor_ = {};
   pass_has_rows_ = false;
   return Status::OK();

@@ -82,7 +82,8 @@ class LaneReader {
   std::mutex mutex_;  // guards stage_ against Cancel()
   bool cancelled_ = false;
   std::unique_ptr<Stage> stage_;
-  StageStats finished_;  // of the passes before
+  StageStats finished_;                         // of the passes before
+  ReadShare last_read_ = ReadShare::Unknown();  // where no stage is there
 };
 
 }  // namespace easydata::loader

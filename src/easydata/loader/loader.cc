@@ -191,6 +191,8 @@ Result<std::optional<LoaderBatch>> Loader::Take(std::optional<int64_t> pass) {
   Advance(*item);
   stats_.mix_end = item->mix_end;
   known_.pass_start = known_.current;
+  first_.reset();
+  last_.reset();
   ReleaseProducer();
   ++passes_ended_;
   return std::nullopt;
@@ -219,6 +221,32 @@ void Loader::Advance(const Assembled& item) {
   known_.current = item.next;
 }
 
+std::optional<double> Loader::ShareOf(const Assembled& item) const {
+  const StepOptions& steps = options_.steps;
+  if (!steps.steps.has_value()) return item.read_share;
+  return static_cast<double>(item.next.step - item.next.pass_start) /
+         static_cast<double>(*steps.steps);
+}
+
+void Loader::NoteMilestone(const Assembled& item) {
+  const std::optional<double> share = ShareOf(item);
+  if (!share.has_value()) return;
+  last_ = Milestone{Clock::now(), *share};
+  if (!first_.has_value()) first_ = last_;
+}
+
+std::optional<double> Loader::SecondsLeft() const {
+  if (!last_.has_value()) return std::nullopt;
+  // What was read as a whole before the first batch says nothing of those that are left.
+  const bool is_at_end =
+      last_->share >= 1 && (options_.steps.steps.has_value() || first_->share < 1);
+  if (is_at_end) return 0.0;
+  if (last_->share <= first_->share) return std::nullopt;
+  // While nothing is taken the pace goes down, and what is left with it goes up.
+  const double pace = (last_->share - first_->share) / Seconds(Clock::now() - first_->when);
+  return (1 - last_->share) / pace;
+}
+
 LoaderBatch Loader::Deliver(Assembled item) {
   Advance(item);
   digest_ += item.digest;
@@ -226,6 +254,7 @@ LoaderBatch Loader::Deliver(Assembled item) {
   stats_.tokens += item.tokens;
   stats_.mix_end = nullptr;
   ++stats_.batches;
+  NoteMilestone(item);
   return std::move(*item.batch);
 }
 
@@ -362,6 +391,8 @@ Status Loader::LoadState(const nlohmann::json& state, const std::vector<std::str
   }
   ReleaseProducer();
   failed_ = Status::OK();
+  first_.reset();
+  last_.reset();
   stats_.mix_end = nullptr;
   counts_ = std::move(counts);
   known_.current = std::move(position);
@@ -403,6 +434,7 @@ LoaderStats Loader::stats() {
     out.counts.Add(counts_[i]);
     out.epoch = std::max(out.epoch, known_.current.lanes[i].epoch);
   }
+  out.seconds_left = SecondsLeft();
   out.steps = known_.current.step;
   out.stream_rows = known_.current.rows;
   out.io = IoCountsOf(*plan_.node).Since(io_before_);

@@ -31,6 +31,9 @@ struct LoaderStats {
   int64_t batches = 0;
   int64_t bytes_read = 0;
   double seconds = 0;  // since the first batch was asked for
+  /// Until the pass ends, at the pace since the loader was made, restored or began the pass;
+  /// nothing where it has no end, or nobody knows yet.
+  std::optional<double> seconds_left = {};
   /// StageStats::wait_seconds, and: "collate" for putting rows together, "loader" for the trainer's
   /// wait for batches, "trainer" for the wait for them to be taken.
   std::map<std::string, double> wait_seconds;
@@ -140,6 +143,10 @@ class Loader {
   /// Reads a lane of this rank from a state.
   Result<SavedLane> LaneOf(const nlohmann::json& state, int64_t lane) const;
   Result<StepFinder::Found> Find(int64_t step, const std::function<bool()>& interrupted);
+  /// How much of the pass was handed out with this batch, from 0 to 1, where it is known.
+  std::optional<double> ShareOf(const Assembled& item) const;
+  void NoteMilestone(const Assembled& item);
+  std::optional<double> SecondsLeft() const;
   /// Counts a batch as handed out.
   LoaderBatch Deliver(Assembled item);
   Status EnsureProducer();
@@ -170,6 +177,13 @@ class Loader {
   std::optional<std::chrono::steady_clock::time_point> first_call_;
   std::chrono::steady_clock::time_point left_;  // up to where time is counted
   double training_seconds_ = 0;
+  /// A batch that was handed out: when, and how much of the pass had been read.
+  struct Milestone {
+    std::chrono::steady_clock::time_point when;
+    double share;
+  };
+  std::optional<Milestone> first_;  // of the pass, since the loader was made or restored
+  std::optional<Milestone> last_;
 };
 
 }  // namespace easydata::loader

@@ -50,7 +50,7 @@ struct StepOptions {
         config::Field{
             "pad_token_id", &O::pad_token_id,
             "Token that columns of tokens are filled up with. Unset: the pad token of the "
-            "tokenizer that they come from, else its EOS; 0 where nothing tells of a tokenizer."}
+            "tokenizer that they come from, else its EOS; 0 where the tokenizer is not known."}
             .AtLeast(0)
             .AtMost(2147483647),
         config::Field{"rank", &O::rank, "Which part of every step this process gets, from 0."}
@@ -61,13 +61,13 @@ struct StepOptions {
             "Independent parts of the stream, each with its own share of the data, mixed and "
             "packed by itself; lane l gives the l-th of so many equal parts of every step, and a "
             "rank reads only the lanes that its rows are in. More than 1 needs `steps`, a mix that "
-            "never ends, or files that tell how many rows they have: such lanes end together with "
+            "never ends, or files that say how many rows they have: such lanes end together with "
             "the shortest, and what the others have beyond that is dropped, and counted so."}
             .AtLeast(1),
         config::Field{
             "steps", &O::steps,
             "Batches for each iter() of the loader, over as many passes as that takes: the next "
-            "one goes on where this one ended. Unset: as many as `epochs` have."}
+            "one continues where this one ended. Unset: as many as `epochs` have."}
             .AtLeast(1),
         config::Field{
             "batch_rampup", &O::rampup,

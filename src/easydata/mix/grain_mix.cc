@@ -27,7 +27,7 @@ Result<GrainMix> GrainMix::Make(std::span<const double> weights) {
   for (const double weight : weights) {
     if (!(weight > 0) || !std::isfinite(weight)) {
       return Status::Invalid("weights of a mix must be above 0; got ", weight,
-                             "; leave the data set out instead");
+                             "; leave the dataset out instead");
     }
   }
   const double least = *std::min_element(weights.begin(), weights.end());

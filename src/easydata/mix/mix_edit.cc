@@ -64,14 +64,14 @@ nlohmann::json MixKeys(const nlohmann::json& description) {
 
 Status ForgetEdits(const nlohmann::json& mix, nlohmann::json* saved, nlohmann::json* current) {
   if (!current->contains("mix.sources")) {
-    return Status::Invalid("allow=(\"mix\",): the stream that goes on must have a mix, too");
+    return Status::Invalid("allow=(\"mix\",): the stream that resumes must have a mix, too");
   }
   // Grain's mix changes at the row of the checkpoint, an edit at the end of a block.
   const std::string grain = NameOf(NamesOf(MixOrderKind::kGrain), MixOrderKind::kGrain);
   if (mix.at("mix.order") == grain || current->at("mix.order") == grain) {
     return Status::Invalid(
         "allow=(\"mix\",): a mix with order=\"grain\" cannot be edited, nor another be edited into "
-        "one; go on with the mix that the state has, or start anew");
+        "one; resume with the mix that the state has, or start anew");
   }
   const auto names_before = mix.at("mix.sources").get<std::set<std::string>>();
   const auto names_now = current->at("mix.sources").get<std::set<std::string>>();
@@ -106,7 +106,7 @@ Status EditMix(const nlohmann::json& mix, const MixWatermark::Boundary& watermar
   if (state.at("epoch").get<int64_t>() != watermark.epoch) {
     return Status::Invalid(
         "allow=(\"mix\",): the mix was about to start its next pass when the state was saved, and "
-        "cannot be edited there; go on without the edit, and edit a state saved a little later");
+        "cannot be edited there; resume without the edit, and edit a state saved a little later");
   }
   // A pending phase ends where this edit acts, if not before.
   nlohmann::json before = nlohmann::json::array();

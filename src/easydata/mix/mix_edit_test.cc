@@ -214,7 +214,7 @@ TEST(MixEditTest, ARemovedSourceMustBeReadableUntilTheEditActs) {
   Status error;
   for (int k = 0; k < 3 && error.ok(); ++k) error = edited->Next().status();
   EXPECT_NE(error.message().find("sources[\"b\"] was removed from the mix, but the saved state "
-                                 "goes on with the mix that has it up to block 11; leave it in "
+                                 "continues with the mix that has it up to block 11; leave it in "
                                  "with weight 0"),
             std::string::npos)
       << error;

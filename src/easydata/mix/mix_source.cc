@@ -37,7 +37,10 @@ void MixSource::LetGo() {
     std::lock_guard<std::mutex> lock(*mutex_);
     old = std::move(stage_);
   }
-  if (old != nullptr) past_.AddUpstream(old->stats());
+  if (old == nullptr) return;
+  const StageStats stats = old->stats();
+  past_.AddUpstream(stats);
+  past_.read = stats.read;
 }
 
 Status MixSource::CloseStage() {
@@ -244,7 +247,9 @@ MixEnd::Source MixSource::HowFar() {
 
 StageStats MixSource::stats() const {
   StageStats stats = past_;
-  if (stage_ != nullptr) stats.AddUpstream(stage_->stats());
+  if (stage_ == nullptr) return stats;
+  stats.read = {};
+  stats.AddUpstream(stage_->stats());
   return stats;
 }
 

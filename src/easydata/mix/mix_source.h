@@ -118,7 +118,7 @@ class MixSource {
   int64_t used_ = 0;             // rows of the batch that were given out; after a restore, to skip
   bool at_end_ = false;          // of the pass, as the stage said
   ShardNames shards_;
-  StageStats past_;  // of stages that are gone
+  StageStats past_;  // of stages that are gone; but `read`: of this pass, where it is closed
   std::unique_ptr<Stage> counting_;
   // Guards stage_, counting_, cancelled_.
   std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();

@@ -202,7 +202,14 @@ class MixStage : public Stage {
   StageStats stats() const override {
     StageStats stats;
     stats.rows = num_rows_;
-    for (const auto& source : sources_) stats.AddUpstream(source->stats());
+    std::vector<std::optional<double>> shares;
+    for (const auto& source : sources_) {
+      const StageStats now = source->stats();
+      shares.push_back(source->seen_whole ? 1.0 : now.read.share());
+      stats.AddUpstream(now);
+    }
+    stats.read.is_known = true;  // who never ends the mix need not be known
+    stats.read = stats.read.Of(ShareOf(shares));
     stats.mix_end = end_;  // those of mixes that are sources are no ends of this stream
     return stats;
   }
@@ -365,7 +372,8 @@ class MixStage : public Stage {
   Status Gone(int picked) const {
     return Status::Invalid(
         "sources[\"", now().names[picked],
-        "\"] was removed from the mix, but the saved state goes on with the mix that has it up to "
+        "\"] was removed from the mix, but the saved state continues with the mix that has it up "
+        "to "
         "block ",
         phases_.front().until,
         "; leave it in with weight 0 until then, so that it stays readable; the mix is at block ",
@@ -391,6 +399,22 @@ class MixStage : public Stage {
       if (!sources_[source_indices_[i]]->seen_whole) return false;
     }
     return true;
+  }
+
+  /// How much of the mix was read, by what was of each source: that one is seen whole first, or
+  /// last, which is ahead, or behind.
+  std::optional<double> ShareOf(const std::vector<std::optional<double>>& shares) const {
+    if (now().stop == StopStrategy::kRestart) return std::nullopt;
+    std::optional<double> share;
+    for (size_t i = 0; i < source_indices_.size(); ++i) {
+      if (source_indices_[i] < 0 || !order_.Wanted(static_cast<int>(i))) continue;
+      const std::optional<double> of_source = shares[static_cast<size_t>(source_indices_[i])];
+      if (!of_source.has_value()) return std::nullopt;
+      const bool is_first = now().stop == StopStrategy::kFirstExhausted;
+      if (!share.has_value()) share = of_source;
+      share = is_first ? std::max(*share, *of_source) : std::min(*share, *of_source);
+    }
+    return ended_ ? 1.0 : share;
   }
 
   /// Ends the mix, or starts the next pass of a source that has no more rows.

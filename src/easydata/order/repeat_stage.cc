@@ -62,7 +62,12 @@ class RepeatStage : public FailingStage {
     StageStats stats;
     stats.rows = num_rows_;
     stats.AddUpstream(past_);
-    stats.AddUpstream(stage_->stats());
+    const StageStats now = stage_->stats();
+    stats.AddUpstream(now);
+    stats.read = now.read;
+    stats.read.is_known = stats.read.is_known && passes_.has_value();
+    stats.read.done += static_cast<double>(pass_) * now.read.whole;
+    stats.read.whole *= static_cast<double>(passes_.value_or(1));
     return stats;
   }
 

@@ -94,7 +94,7 @@ class WindowShuffleStage : public Stage {
   Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
                                  const BlockKeeping& keeping) override {
     if (!AllKeepRows(ops)) {
-      return std::string("rows are shuffled before some of them are left out: shuffle behind that");
+      return std::string("rows are shuffled before some of them are left out: shuffle after that");
     }
     if (options_.bucket_rows > 0) return std::string("its rows are put into buckets before");
     BlockKeeping measured = keeping;
@@ -137,6 +137,7 @@ class WindowShuffleStage : public Stage {
     StageStats stats;
     stats.rows = num_rows_;
     stats.AddUpstream(reader_.upstream()->stats());
+    stats.read = stats.read.Within(read_before_, position_.next(), position_.num_rows());
     return stats;
   }
 
@@ -155,6 +156,7 @@ class WindowShuffleStage : public Stage {
   /// Reads the next window and permutes it; an empty one is the end of the stream.
   Status OpenWindow() {
     position_.Begin([this] { return NextWindow(); });
+    read_before_ = reader_.upstream()->stats().read;
     parts_.clear();
     order_.clear();
     order_bytes_.clear();
@@ -225,6 +227,7 @@ class WindowShuffleStage : public Stage {
   std::vector<int64_t> order_bytes_;
   WindowPosition<Window> position_;
   MixWatermark::Boundary watermark_;  // of the whole window
+  ReadShare read_before_;             // upstream, when the window was begun
   std::shared_ptr<const arrow::RecordBatch> measured_;
   std::vector<int64_t> bytes_by_row_;
   std::vector<int64_t> lengths_by_row_;  // where there are buckets

@@ -50,6 +50,7 @@ struct PackOptions {
   bool labels = false;
   bool ignore_first_label = false;
   bool seq_lengths = false;
+  bool segment_sources = false;
   std::string input_field = "input_ids";
 
   static constexpr const char* kName = "PackOptions";
@@ -64,14 +65,14 @@ struct PackOptions {
         config::Field{
             "eos_token_id", &O::eos_token_id,
             "Token that closes every document. Unset: the tokenizer's, which the tokens' files "
-            "know too; of several tokenizers, each document's own. It must be set where nothing "
-            "tells of the tokenizer."}
+            "know too; of several tokenizers, each document's own. It must be set where the "
+            "tokenizer is not known."}
             .ActsAt({"pack.text"})
             .AtLeast(0)
             .AtMost(2147483647),
         config::Field{"pad_token_id", &O::pad_token_id,
                       "Token that fills what is left of a row. Unset: the tokenizer's pad token, "
-                      "else its EOS; 0 where nothing tells of the tokenizer."}
+                      "else its EOS; 0 where the tokenizer is not known."}
             .ReadsAs(0)
             .AtLeast(0)
             .AtMost(2147483647),
@@ -84,7 +85,8 @@ struct PackOptions {
                       "Write a column segment_ids: which document of its row a token is in."},
         config::Field{
             "overlong", &O::overlong,
-            "What happens to a document that is longer than a row. split goes on in the next row, "
+            "What happens to a document that is longer than a row. split continues in the next "
+            "row, "
             "truncate keeps its beginning and the EOS, drop leaves it out, error ends the stream; "
             "what is left out is counted. grain_first_fit and grain_best_fit cannot split: there "
             "it is an error, as in Grain."},
@@ -112,6 +114,10 @@ struct PackOptions {
             "seq_lengths", &O::seq_lengths,
             "Write a column seq_lengths: the lengths of a row's segments, its padding as the last "
             "one. TRL's padding-free collator reads it."},
+        config::Field{
+            "segment_sources", &O::segment_sources,
+            "Write a column segment_sources: for each segment of a row the source, the file, the "
+            "row in it (from 0), and how many of the document's tokens are in rows before."},
     };
   }
 

@@ -139,7 +139,7 @@ class GreedyStage : public PackStage {
         }
         if (done_ >= document_.length) {
           return Status::Invalid(
-              "the saved position is behind the end of its document: the data changed since");
+              "the saved position is past the end of its document: the data changed since");
         }
       }
       if (writer_.room() == options_.seq_length) {
@@ -170,6 +170,12 @@ class WindowedStage : public PackStage {
   WindowedStage(std::unique_ptr<Stage> upstream, const PackSettings& options,
                 const std::vector<TokenField>& fields)
       : PackStage(std::move(upstream), options, fields), planner_(WindowPlanner::Make(options)) {}
+
+  StageStats stats() const override {
+    StageStats stats = PackStage::stats();
+    stats.read = stats.read.Within(read_before_, position_.next(), position_.num_rows());
+    return stats;
+  }
 
   Cursor Save() const override {
     return position_.Save(
@@ -232,6 +238,7 @@ class WindowedStage : public PackStage {
   Status OpenWindow() {
     const bool restored = position_.Begin([this] { return NextWindow(); });
     const Window& window = position_.window();
+    read_before_ = reader_.upstream()->stats().read;
     plan_ = {};
     documents_.clear();
     bool last = false;
@@ -264,6 +271,7 @@ class WindowedStage : public PackStage {
   std::vector<Document> documents_;
   RowPlan plan_;
   std::vector<Document> held_;  // read, but of the next window
+  ReadShare read_before_;       // upstream, when the window was begun
 };
 
 }  // namespace
@@ -298,7 +306,7 @@ nlohmann::json Described(const PackSettings& options, const Vocabularies& vocabu
   keys["default_token_fields"] = !options.token_fields.has_value();
   if (!strategy.uses_num_packers) keys.erase("num_packers");
   keys.erase("pack_window");
-  for (const char* name : {"labels", "ignore_first_label", "seq_lengths"}) {
+  for (const char* name : {"labels", "ignore_first_label", "seq_lengths", "segment_sources"}) {
     if (keys[name] == false) keys.erase(name);
   }
   if (strategy.uses_window) {

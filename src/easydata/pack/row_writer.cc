@@ -24,6 +24,13 @@ bool MakesLabels(const PackOptions& options, const std::vector<TokenField>& fiel
                                         [](const auto& field) { return field.name == "labels"; });
 }
 
+/// Where the document of a segment comes from.
+std::shared_ptr<arrow::DataType> SegmentType() {
+  return arrow::struct_({arrow::field("source", arrow::utf8()), arrow::field("file", arrow::utf8()),
+                         arrow::field("row", arrow::int64()),
+                         arrow::field("offset", arrow::int64())});
+}
+
 }  // namespace
 
 std::shared_ptr<arrow::Schema> PackedSchema(const PackSettings& options,
@@ -37,6 +44,9 @@ std::shared_ptr<arrow::Schema> PackedSchema(const PackSettings& options,
   if (MakesLabels(options, fields)) columns.push_back(arrow::field("labels", row));
   if (options.seq_lengths) {
     columns.push_back(arrow::field("seq_lengths", arrow::list(arrow::int32())));
+  }
+  if (options.segment_sources) {
+    columns.push_back(arrow::field("segment_sources", arrow::list(SegmentType())));
   }
   return arrow::schema(std::move(columns));
 }
@@ -144,6 +154,34 @@ Result<std::shared_ptr<arrow::Array>> RowWriter::SegmentLengths() const {
   return rows.Finish();
 }
 
+Result<std::shared_ptr<arrow::Array>> RowWriter::SegmentSources() const {
+  arrow::StringBuilder sources, files;
+  arrow::Int64Builder rows, offsets;
+  std::vector<int32_t> starts = {0};
+  const int64_t count = spans_->row_starts[row_];
+  for (int64_t i = 0; i < count; ++i) {
+    const Span& span = spans_->spans[i];
+    const ShardRef* shard = span.document.shard.get();
+    ARROW_RETURN_NOT_OK(sources.Append(shard == nullptr ? "" : shard->source));
+    ARROW_RETURN_NOT_OK(files.Append(shard == nullptr ? "" : shard->shard));
+    ARROW_RETURN_NOT_OK(rows.Append(span.document.row));
+    ARROW_RETURN_NOT_OK(offsets.Append(span.document_offset));
+  }
+  for (int64_t row = 1; row <= row_; ++row) {
+    starts.push_back(static_cast<int32_t>(spans_->row_starts[row]));
+  }
+  arrow::ArrayVector fields;
+  for (arrow::ArrayBuilder* builder :
+       std::initializer_list<arrow::ArrayBuilder*>{&sources, &files, &rows, &offsets}) {
+    ARROW_ASSIGN_OR_RAISE(auto field, builder->Finish());
+    fields.push_back(std::move(field));
+  }
+  auto segments = std::make_shared<arrow::StructArray>(SegmentType(), count, std::move(fields));
+  return std::make_shared<arrow::ListArray>(arrow::list(SegmentType()), row_,
+                                            arrow::Buffer::FromVector(std::move(starts)),
+                                            std::move(segments));
+}
+
 void RowWriter::EndRow() {
   spans_->row_starts.push_back(static_cast<int64_t>(spans_->spans.size()));
   ++row_;
@@ -209,6 +247,10 @@ Result<Batch> RowWriter::Finish() {
   if (options_.seq_lengths) {
     ARROW_ASSIGN_OR_RAISE(auto lengths, SegmentLengths());
     columns.push_back(std::move(lengths));
+  }
+  if (options_.segment_sources) {
+    ARROW_ASSIGN_OR_RAISE(auto sources, SegmentSources());
+    columns.push_back(std::move(sources));
   }
   Batch batch;
   batch.rows = arrow::RecordBatch::Make(schema_, row_, std::move(columns));

@@ -55,6 +55,7 @@ class RowWriter {
   /// Writes the labels of a run that has none of its own.
   void MakeLabels(int64_t at, int32_t length);
   Result<std::shared_ptr<arrow::Array>> SegmentLengths() const;
+  Result<std::shared_ptr<arrow::Array>> SegmentSources() const;
 
   const PackSettings options_;
   const std::vector<TokenField> fields_;

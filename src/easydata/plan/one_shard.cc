@@ -21,7 +21,7 @@ class OneShardPlan : public LogicalPlan {
         rows_(std::move(rows)) {}
 
   Result<StreamPlan> Make(const Request& request) const override {
-    ARROW_RETURN_NOT_OK(CheckOnlyShard(request, name_, "the data set"));
+    ARROW_RETURN_NOT_OK(CheckOnlyShard(request, name_, "the dataset"));
     if (!ranges_.has_value()) return Rows(request, request.start_row, std::nullopt);
     std::vector<source::ConcatPart> parts;
     int64_t passed_over = request.start_row;
@@ -44,7 +44,7 @@ class OneShardPlan : public LogicalPlan {
 
   Result<StreamPlan> MakeShuffled(const Request& request,
                                   const source::SourceShuffleOptions& order) const override {
-    ARROW_RETURN_NOT_OK(CheckOnlyShard(request, name_, "the data set"));
+    ARROW_RETURN_NOT_OK(CheckOnlyShard(request, name_, "the dataset"));
     if (ranges_.has_value()) {
       return rows_ == nullptr ? LogicalPlan::MakeShuffled(request, order)
                               : rows_->MakeShuffled(request, order);

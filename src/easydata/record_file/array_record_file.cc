@@ -60,7 +60,7 @@ Result<int64_t> FooterOffset(arrow::io::RandomAccessFile* file, int64_t size) {
   const auto* const zeros = padding->data();
   if (header.type != ChunkType::kPadding ||
       std::any_of(zeros, zeros + padding->size(), [](uint8_t byte) { return byte != 0; })) {
-    return Status::Invalid("there is something behind it");
+    return Status::Invalid("there is something after it");
   }
   if (offset < kSignatureBytes || offset >= begin) {
     return Status::Invalid("it tells of a footer at byte ", offset, " of ", size);

@@ -123,7 +123,7 @@ Result<std::vector<std::string>> OutputFolder::WorkEntries() const {
   if (kind != files::PathKind::kFolder) {
     return Status::IOError(store_->PathOf(outputs::kWorkFolder), " is ",
                            kind == files::PathKind::kLink ? "a symbolic link" : "not a folder",
-                           ", and nothing behind it is touched; take it away");
+                           ", and nothing it points to is touched; take it away");
   }
   ARROW_ASSIGN_OR_RAISE(const auto names, store_->NamesIn(outputs::kWorkFolder));
   for (const std::string& name : names) {

@@ -218,7 +218,7 @@ Result<std::optional<OutputProgress>> ReadProgress(const outputs::OutputStore& s
     auto line = ParseLine(lines[i]);
     Status status = line.status();
     if (status.ok() && progress.has_value() && !progress->metadata.is_null()) {
-      status = Status::Invalid("nothing comes behind the metadata");
+      status = Status::Invalid("nothing comes after the metadata");
     } else if (status.ok() && !progress.has_value()) {
       auto header = ReadHeader(*line);
       status = header.status();

@@ -74,6 +74,8 @@ struct WriteProgress {
   int64_t bytes = 0;
   int64_t shards = 0;
   int64_t kept_shards = 0;
+  /// How much of the input lies before what was read, with what an earlier run read of it.
+  ReadShare read = ReadShare::Unknown();
 };
 
 /// WriteWiring::template_date in what an output says of its job.

@@ -3,6 +3,7 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "easydata/exec/ordered_map.h"
@@ -28,6 +29,7 @@ struct StreamWriter::Work {
   std::unique_ptr<Stage> stage;
   std::unique_ptr<RowGroupReader> reader;
   ShardForm form;
+  std::chrono::steady_clock::time_point looked{};  // how far the input is read
   // Last: its destructor waits for tasks that use the members above.
   std::unique_ptr<exec::OrderedMap<RowGroup, Encoded>> groups;
   std::unique_ptr<ShardsByValue> by_value;
@@ -62,8 +64,12 @@ void StreamWriter::Cancel() {
 WriteProgress StreamWriter::progress() const {
   std::lock_guard<std::mutex> lock(mutex_);
   const WriteProgress done = units_ == nullptr ? WriteProgress() : units_->progress();
-  return {rows_ + done.rows, tokens_ + done.tokens, bytes_ + done.bytes, shards_ + done.shards,
-          kept_};
+  return {rows_ + done.rows,
+          tokens_ + done.tokens,
+          bytes_ + done.bytes,
+          shards_ + done.shards,
+          kept_,
+          read_};
 }
 
 std::string StreamWriter::notice() const {
@@ -130,9 +136,17 @@ Result<WriteResult> StreamWriter::RunUnits() {
     bytes_ += done.bytes;
     shards_ += done.shards;
   });
+  int64_t done = opened.num_units - std::ssize(opened.left);
+  const auto note = [&] {
+    NoteRead({static_cast<double>(done), static_cast<double>(opened.num_units),
+              /*in_bytes=*/false});
+  };
+  note();
   for (const Unit& unit : opened.left) {
     ARROW_ASSIGN_OR_RAISE(const nlohmann::json record, writer.Write(unit));
     ARROW_RETURN_NOT_OK(coordinator.Add(record));
+    ++done;
+    note();
   }
   return coordinator.Finish(&writer);
 }
@@ -177,7 +191,7 @@ Result<WriteResult> StreamWriter::Run() {
   } else {
     auto groups = std::make_unique<exec::OrderedMap<RowGroup, Encoded>>(
         work.context.pool, work.context.pool->num_threads() + 1,
-        [&work] { return work.reader->Next(); }, std::move(encode));
+        [this, &work] { return NextGroup(&work); }, std::move(encode));
     std::lock_guard<std::mutex> lock(mutex_);
     work.groups = std::move(groups);
     if (cancelled_) work.groups->Cancel();
@@ -189,6 +203,22 @@ Result<WriteResult> StreamWriter::Run() {
   const ShardForm& form = work.form;
   ARROW_RETURN_NOT_OK(folder->Finish(job_.Metadata(result, *form.layout->schema(), form.tokens)));
   return result;
+}
+
+void StreamWriter::NoteRead(const ReadShare& read) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  read_ = read;
+}
+
+Result<std::optional<RowGroup>> StreamWriter::NextGroup(Work* work) {
+  ARROW_ASSIGN_OR_RAISE(auto group, work->reader->Next());
+  // Asking every stage costs more than a small group does.
+  const auto now = std::chrono::steady_clock::now();
+  if (!group.has_value() || now - work->looked > std::chrono::milliseconds(50)) {
+    work->looked = now;
+    NoteRead(work->stage->stats().read);
+  }
+  return group;
 }
 
 Status StreamWriter::MakeForm(Work* work) const {
@@ -251,12 +281,12 @@ Status StreamWriter::WriteBySize(Work* work) {
   return shard.has_value() ? close() : Status::OK();
 }
 
-Result<std::unique_ptr<ShardsByValue>> StreamWriter::MakeByValue(Work* work) const {
+Result<std::unique_ptr<ShardsByValue>> StreamWriter::MakeByValue(Work* work) {
   return ShardsByValue::Make(
       work->stage->schema(),
       {job_.options.shard_column, *job_.options.num_shards, job_.wiring.row_groups,
        job_.wiring.ahead_bytes},
-      work->context.pool, [work] { return work->reader->Next(); }, work->form.layout.get(),
+      work->context.pool, [this, work] { return NextGroup(work); }, work->form.layout.get(),
       work->form.format.get());
 }
 

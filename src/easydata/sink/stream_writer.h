@@ -8,6 +8,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/sink/output_folder.h"
+#include "easydata/sink/row_groups.h"
 #include "easydata/sink/save_job.h"
 #include "easydata/stream/plan.h"
 #include "easydata/stream/stage.h"
@@ -58,17 +59,22 @@ class StreamWriter {
   Status Restore(Work* work) const;
   Status MakeForm(Work* work) const;
   Status DealFewRows(Work* work) const;
-  Result<std::unique_ptr<ShardsByValue>> MakeByValue(Work* work) const;
+  Result<std::unique_ptr<ShardsByValue>> MakeByValue(Work* work);
   Status WriteBySize(Work* work);
   Status WriteByCount(Work* work);
+  /// Reads the next group, and notes now and then how far the input is read. For one thread at a
+  /// time.
+  Result<std::optional<RowGroup>> NextGroup(Work* work);
+  void NoteRead(const ReadShare& read);
 
   const SaveJob job_;
   std::atomic<int64_t> rows_{0}, tokens_{0}, bytes_{0}, shards_{0}, kept_{0};
   std::atomic<bool> cancelled_{false};
-  mutable std::mutex mutex_;  // guards what Cancel() touches, and the notice
+  mutable std::mutex mutex_;  // guards what Cancel() touches, the notice and read_
   Work* running_ = nullptr;
   UnitWriter* units_ = nullptr;  // writes beside what the counts above have
   std::string notice_;
+  ReadShare read_ = ReadShare::Unknown();
 };
 
 }  // namespace easydata::sink

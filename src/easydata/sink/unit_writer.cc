@@ -52,7 +52,7 @@ void UnitWriter::Cancel() {
   if (running_ != nullptr) running_->Cancel();
 }
 
-WriteProgress UnitWriter::progress() const { return {rows_, tokens_, bytes_, shards_, 0}; }
+WriteProgress UnitWriter::progress() const { return {rows_, tokens_, bytes_, shards_}; }
 
 /// Looks whether the output is of this job, and where its shards wait.
 Status UnitWriter::Join() {

@@ -284,6 +284,7 @@ class RecordsReader : public ShardReader {
     const int64_t number = next_++;
     BlockTask task;
     task.next_at = next_;
+    task.file_bytes = EndOf(*file_, number);
     if (skip_ == 0) task.piece = PieceId{number, 0};
     task.decode = [file = file_, number, decoding = decoding_, options = options_, schema = schema_,
                    skip = std::exchange(skip_, 0), count = context_.count_bytes]() {

@@ -127,6 +127,12 @@ Result<std::shared_ptr<arrow::RecordBatch>> ArrowFile::Next() {
   return batch;
 }
 
+int64_t ArrowFile::FileBytes(double batches) const {
+  if (is_stream()) return -1;
+  const double all = std::max(file_->num_record_batches(), 1);
+  return static_cast<int64_t>(static_cast<double>(info_.size) * batches / all);
+}
+
 Status ArrowFile::Skip(int64_t batches) {
   if (file_ != nullptr) {
     next_ += batches;

@@ -46,6 +46,9 @@ class ArrowFile {
 
   bool is_stream() const { return file_ == nullptr; }
 
+  /// Bytes of the file up to so many batches, as if all were equal; -1 of a stream.
+  int64_t FileBytes(double batches) const;
+
  private:
   ArrowFile(const files::FileInfo& info, std::shared_ptr<arrow::io::RandomAccessFile> file)
       : info_(info), random_file_(std::move(file)) {}

@@ -34,6 +34,7 @@ struct Slice {
   int64_t next_piece;
   int64_t next_at;
   int64_t next_skip;
+  int64_t file_bytes = -1;  // BlockTask's
 };
 
 /// The piece that begins at row `row` of record batch `batch`. A stream is one block.
@@ -101,6 +102,9 @@ class ArrowReader : public ShardReader {
           const bool whole = into == batch->num_rows();
           slice.next_at = whole ? file->next() : file->next() - 1;
           slice.next_skip = whole ? 0 : into;
+          const auto rows = static_cast<double>(std::max<int64_t>(batch->num_rows(), 1));
+          slice.file_bytes = file->FileBytes(static_cast<double>(file->next() - 1) +
+                                             static_cast<double>(into) / rows);
           const PieceId next = PieceAt(*file, slice.next_at, slice.next_skip);
           slice.next_piece = next.block == slice.piece.block ? next.piece : kNoMorePieces;
           if (whole) {
@@ -120,6 +124,7 @@ class ArrowReader : public ShardReader {
     task.next_skip = slice->next_skip;
     if (skip_ == 0) task.piece = slice->piece;
     task.next_piece = slice->next_piece;
+    task.file_bytes = slice->file_bytes;
     task.decode = [batch = std::move(slice->rows), schema = schema_, on_error = on_error_,
                    skip = std::exchange(skip_, 0)]() {
       return BlockInColumns(batch, schema, skip, on_error);

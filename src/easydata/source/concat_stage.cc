@@ -111,8 +111,14 @@ class ConcatStage : public FailingStage {
 
   StageStats stats() const override {
     StageStats stats = done_;
-    if (stage_ != nullptr) stats.AddUpstream(stage_->stats());
+    std::optional<double> share;
+    if (stage_ != nullptr) {
+      const StageStats now = stage_->stats();
+      stats.AddUpstream(now);
+      share = now.read.share();
+    }
     stats.rows = rows_;
+    stats.read = ReadOf(share);
     return stats;
   }
 
@@ -131,6 +137,26 @@ class ConcatStage : public FailingStage {
       done_.AddUpstream(stage_->stats());
       ARROW_RETURN_NOT_OK(Enter(part_ + 1));
     }
+  }
+
+  /// How much was read where `share` of the present part was: a part counts by the bytes of its
+  /// files, or all parts alike.
+  ReadShare ReadOf(std::optional<double> share) const {
+    std::vector<double> weights;
+    for (const ConcatPart& part : *parts_) {
+      if (const auto bytes = BytesOfFiles(*part.plan.node); bytes) weights.push_back(*bytes);
+    }
+    ReadShare read;
+    read.in_bytes = weights.size() == parts_->size();
+    if (!read.in_bytes) weights.assign(parts_->size(), 1.0);
+    for (size_t part = 0; part < weights.size(); ++part) {
+      read.whole += weights[part];
+      if (part < part_) read.done += weights[part];
+      if (part != part_ || stage_ == nullptr) continue;
+      if (!share.has_value()) return ReadShare::Unknown();
+      read.done += *share * weights[part];
+    }
+    return read;
   }
 
   /// Rows that come of a part, where that is known.

@@ -41,7 +41,7 @@ config::FieldList CsvOptions::Fields() {
                     "utf-16, ... A record that cannot be decoded is a row with an error."},
       config::Field{"header", &O::header,
                     "CSV: whether the first record names the columns; unset: unless column_names "
-                    "does. With both, column_names goes before the names in the file."},
+                    "does. With both, column_names takes precedence over the names in the file."},
       config::Field{"column_names", &O::column_names,
                     "CSV: names of the columns, in their order in the file; unset: the first "
                     "record has them."},

@@ -32,7 +32,7 @@ namespace {
 
 std::string TextBehindQuote(size_t field) {
   return "field " + std::to_string(field) +
-         " has text behind the quote that closes it (a quote within quotes is written twice)";
+         " has text after the quote that closes it (a quote within quotes is written twice)";
 }
 
 /// The first record of a file: its column names, and where the data begin.
@@ -88,7 +88,7 @@ class CsvDecoder : public RecordDecoder {
         bad.reason = "not UTF-8";
         bad.message = Undecoded(text);
       } else if (unsound > 0) {
-        bad.reason = "text behind a quote";
+        bad.reason = "text after a quote";
         bad.message = TextBehindQuote(unsound);
       } else if (fields.size() > header_.names.size() && !keep_rest_) {
         bad.reason = "too many fields";

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -42,6 +43,12 @@ bool IsCached(const files::FileSystem& files, const std::string& uri) {
   return files.Exists(folder + "state.json") && files.Exists(folder + "dataset_info.json");
 }
 
+/// Whether a name is that of tokens, or of what else may lie beside data: weights, arrays.
+bool IsOfTokens(const std::string& uri) {
+  const std::string format = FormatOfName(uri);
+  return format == "bin" || format == "npy";
+}
+
 /// Removes files that are not data from those found.
 void LeaveOut(const files::FileSystem& files, std::vector<files::ListedFile>* found,
               std::vector<std::string>* left_out) {
@@ -50,13 +57,19 @@ void LeaveOut(const files::FileSystem& files, std::vector<files::ListedFile>* fo
         const std::string format = FormatOfName(file.info.uri);
         return !format.empty() && format != "json" && !IsBesideShards(NameOf(file.info.uri));
       });
+  // Weights and arrays lie beside data, too; a folder of tokens has nothing else.
+  const bool has_others = std::any_of(found->begin(), found->end(), [](const auto& file) {
+    const std::string& uri = file.info.uri;
+    return !FormatOfName(uri).empty() && !IsOfTokens(uri) && !IsBesideShards(NameOf(uri));
+  });
   // Beside shards of JSON, only files without a format are known not to be data.
   size_t left = found->size();
   std::erase_if(*found, [&](const files::ListedFile& file) {
     const std::string& uri = file.info.uri;
     const bool is_beside =
         IsBesideShards(NameOf(uri)) && (has_shards || (FormatOfName(uri).empty() && left > 1));
-    if (!is_beside && !IsCached(files, uri)) return false;
+    const bool is_other = has_others && IsOfTokens(uri);
+    if (!is_beside && !is_other && !IsCached(files, uri)) return false;
     left_out->push_back(uri);
     --left;
     return true;
@@ -113,6 +126,65 @@ void LeaveOutTwins(const std::map<std::string, size_t>& items,
       if (!is_new && first->second != items.at(uri)) found->erase(uri);
     }
   }
+}
+
+constexpr std::string_view kTokensSuffix = ".bin", kIndexSuffix = ".idx";
+
+/// The name of the file beside one that ends in `from`; "" where it does not.
+std::string Beside(const std::string& uri, std::string_view from, std::string_view to) {
+  if (!uri.ends_with(from)) return "";
+  return uri.substr(0, uri.size() - from.size()) + std::string(to);
+}
+
+/// The file of that name, of those found or as it is now; nothing where there is none.
+Result<std::optional<files::FileInfo>> FindFile(const std::map<std::string, files::FileInfo>& found,
+                                                const std::string& uri,
+                                                const storage::Storage& storage) {
+  if (const auto known = found.find(uri); known != found.end()) return known->second;
+  ARROW_ASSIGN_OR_RAISE(const files::FileSystem* files, storage.FileSystemOf(uri));
+  if (!files->Exists(uri)) return std::nullopt;
+  ARROW_ASSIGN_OR_RAISE(files::FileInfo info, files->Stat(uri));
+  return info;
+}
+
+/// Gives files of tokens the indexes that lie beside them; an index by itself stands for its
+/// tokens. `of_folders`: files of folders that were listed, with all that lies beside them.
+Status PairIndexes(const std::shared_ptr<const storage::Storage>& storage,
+                   const std::set<std::string>& of_folders, std::map<std::string, size_t>* items,
+                   std::map<std::string, files::FileInfo>* found,
+                   std::vector<std::string>* left_out) {
+  std::vector<std::string> indexes, tokens;
+  for (const auto& [uri, info] : *found) {
+    if (uri.ends_with(kIndexSuffix)) indexes.push_back(uri);
+  }
+  for (const std::string& index : indexes) {
+    const std::string of_tokens = Beside(index, kIndexSuffix, kTokensSuffix);
+    ARROW_ASSIGN_OR_RAISE(auto file, FindFile(*found, of_tokens, *storage));
+    if (!file.has_value() && found->size() > 1) {
+      // Other programs have indexes, too.
+      left_out->push_back(index);
+      found->erase(index);
+      continue;
+    }
+    if (!file.has_value()) {
+      return Status::Invalid(index,
+                             " is an index of tokens, which it stands for, and they are not "
+                             "there: ",
+                             of_tokens);
+    }
+    items->try_emplace(of_tokens, items->at(index));
+    found->try_emplace(of_tokens, *std::move(file));
+  }
+  for (auto& [uri, info] : *found) {
+    const std::string index = Beside(uri, kTokensSuffix, kIndexSuffix);
+    if (index.empty() || (of_folders.contains(uri) && !found->contains(index))) continue;
+    ARROW_ASSIGN_OR_RAISE(auto file, FindFile(*found, index, *storage));
+    if (!file.has_value()) continue;
+    file->storage = storage;
+    info.index = std::make_shared<const files::FileInfo>(*std::move(file));
+  }
+  for (const std::string& index : indexes) found->erase(index);
+  return Status::OK();
 }
 
 /// Whether a problem of a file may be gone when its turn comes, or tells that it is lost.
@@ -185,6 +257,7 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
   }
   std::map<std::string, size_t> items;  // which of data_files has found a file first
   std::map<std::string, Status> missing;
+  std::set<std::string> of_folders;
   for (size_t item = 0; item < addresses.size(); ++item) {
     const files::Address& address = addresses[item];
     ARROW_ASSIGN_OR_RAISE(const auto names, storage->NamesOf(address));
@@ -211,12 +284,14 @@ Result<DataFiles> ListDataFiles(const std::vector<std::string>& data_files,
           if (!keeps_missing || !MayBeMissing(file.problem)) return file.problem;
           missing.try_emplace(file.info.uri, file.problem);
         }
+        if (listing.by == files::ListedBy::kFolder) of_folders.insert(file.info.uri);
         found.try_emplace(file.info.uri, file.info);
         items.try_emplace(file.info.uri, item);
       }
     }
   }
   if (!missing.empty() && missing.size() == found.size()) return missing.begin()->second;
+  ARROW_RETURN_NOT_OK(PairIndexes(storage, of_folders, &items, &found, &out.left_out));
   LeaveOutTwins(items, &found);
   for (auto& [uri, info] : found) {
     info.storage = storage;

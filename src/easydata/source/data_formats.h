@@ -15,7 +15,9 @@
   FORMAT(Tsv, "tsv")                  \
   FORMAT(Arrow, "arrow")              \
   FORMAT(Txt, "txt")                  \
-  FORMAT(ArrayRecord, "array_record")
+  FORMAT(ArrayRecord, "array_record") \
+  FORMAT(Bin, "bin")                  \
+  FORMAT(Npy, "npy")
 
 namespace easydata::source {
 

@@ -64,7 +64,7 @@ std::string DescribeChangedFiles(const ComparedNode& source, const std::string& 
   if (option != "mtimes") return text;
   return text +
          " (a copy has another time, too: where only the time is another, give the source "
-         "identity=\"size\" to go on)";
+         "identity=\"size\" to resume)";
 }
 
 /// The commits on the Hub at which the state's files are, if they are others now: " (name ...)".

@@ -9,6 +9,7 @@
 #include "easydata/source/file_list.h"
 #include "easydata/source/source.h"
 #include "easydata/source/text_units.h"
+#include "easydata/source/token_file.h"
 
 namespace easydata::source {
 
@@ -62,5 +63,11 @@ std::span<const NamedValue<RecordDecoding>> NamesOf(RecordDecoding);
 Result<std::shared_ptr<const Source>> MakeArrayRecordSource(std::vector<files::FileInfo> files,
                                                             const std::string& column,
                                                             RecordDecoding decoding);
+
+/// Files of bare tokens, those with an index of Megatron's, .npy files: rows of the one column
+/// input_ids. What the files do not say, `options` must.
+Result<std::shared_ptr<const Source>> MakeTokenSource(std::vector<files::FileInfo> files,
+                                                      TokenFormat format,
+                                                      const TokenFileOptions& options);
 
 }  // namespace easydata::source

@@ -105,7 +105,8 @@ class GrainOrderStage : public FailingStage {
   Result<std::string> KeepBlocks(const std::vector<std::shared_ptr<const BatchOp>>& ops,
                                  const BlockKeeping& keeping) override {
     if (!AllKeepRows(ops_) || !AllKeepRows(ops)) {
-      return std::string("its rows are shuffled one by one, and some of them are left out behind");
+      return std::string(
+          "its rows are shuffled one by one, and some of them are left out after that");
     }
     if (keeping.limit != nullptr)
       return std::string("its rows are shuffled before they are limited");
@@ -161,6 +162,9 @@ class GrainOrderStage : public FailingStage {
     StageStats stats;
     stats.rows = num_rows_;
     stats.bytes_read = *bytes_read_;
+    const ReadShare whole = {0, static_cast<double>(share_rows_) * row_bytes_};
+    const auto rows = static_cast<double>(std::max<int64_t>(share_rows_, 1));
+    stats.read = whole.Of(static_cast<double>(position_) / rows);
     stats.busy_seconds = busy_.seconds();
     return stats;
   }
@@ -212,6 +216,7 @@ class GrainOrderStage : public FailingStage {
     const auto share = ShareOf(index_.num_rows());
     first_row_ = share.begin;
     const int64_t num_rows = share.end - share.begin;
+    NoteSize(num_rows);
     if (position_ > num_rows) {
       return Status::Invalid("the saved position is at row ", position_, " of a source of ",
                              num_rows, ": its files were changed since");
@@ -234,6 +239,18 @@ class GrainOrderStage : public FailingStage {
     map_ = std::move(map);
     if (cancelled_) map_->Cancel();
     return Status::OK();
+  }
+
+  /// Notes how much there is of the share, for progress.
+  void NoteSize(int64_t rows) {
+    double bytes = 0;
+    for (const size_t shard : options_.shards) {
+      bytes += static_cast<double>(source_->KnownBytes(shard).value_or(0));
+    }
+    share_rows_ = rows;
+    if (bytes > 0 && index_.num_rows() > 0) {
+      row_bytes_ = bytes / static_cast<double>(index_.num_rows());
+    }
   }
 
   RowShare::Range ShareOf(int64_t source_rows) const {
@@ -447,7 +464,9 @@ class GrainOrderStage : public FailingStage {
   int64_t first_row_ = 0;  // of the share
   int64_t position_ = 0;   // of the next row to hand out, in the share
   int64_t num_rows_ = 0;
-  Status pending_;  // comes out with the next call
+  int64_t share_rows_ = 0;  // of the share
+  double row_bytes_ = 1;    // of a row's file, on average
+  Status pending_;          // comes out with the next call
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;  // guards map_ against Cancel()
   // Last: its destructor waits for tasks that use the members above.
@@ -498,7 +517,7 @@ Result<StreamPlan> GrainRowsPlan(std::shared_ptr<const Source> source, GrainOrde
   const RowShare& share = options.share;
   if (share.num_rows.value_or(0) < 0 || share.real_rows.value_or(0) < 0 || share.part < 0 ||
       share.part >= share.parts) {
-    return Status::Invalid("there is no part ", share.part, " of ", share.parts, " of a data set");
+    return Status::Invalid("there is no part ", share.part, " of ", share.parts, " of a dataset");
   }
   if (options.seed > std::numeric_limits<uint32_t>::max()) {
     return Status::Invalid("a seed of Grain's is below 2^32; it is ", *options.seed);

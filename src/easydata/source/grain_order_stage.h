@@ -33,7 +33,7 @@ struct RowShare {
 
 struct GrainOrderOptions {
   static constexpr const char* kName = "GrainOrderOptions";
-  static constexpr const char* kDoc = "A host's share of a data set's rows, in Grain's order.";
+  static constexpr const char* kDoc = "A host's share of a dataset's rows, in Grain's order.";
   static constexpr const char* kNodes[] = {"grain_rows"};
 
   std::string name;  // of the source, in addresses

@@ -66,7 +66,7 @@ Status JsonMembers::Finish(const std::string& name) {
     if (c == '\0') return Cut();
     Take(1);
     if (c == '}') break;
-    if (c != ',') return Status::Invalid("',' or '}' was expected behind a list of a JSON object");
+    if (c != ',') return Status::Invalid("',' or '}' was expected after a list of a JSON object");
     ARROW_ASSIGN_OR_RAISE(const std::string other, TakeName());
     if (other == name) {
       return Status::Invalid("the JSON object has field ", QuotedMember(name),
@@ -119,7 +119,7 @@ Result<std::string> JsonMembers::TakeName() {
   Take(end + 1);
   ARROW_ASSIGN_OR_RAISE(c, Peek());
   if (c == '\0') return Cut();
-  if (c != ':') return Status::Invalid("':' was expected behind a name of the JSON object");
+  if (c != ':') return Status::Invalid("':' was expected after a name of the JSON object");
   Take(1);
   return name->get<std::string>();
 }

@@ -124,6 +124,7 @@ class PlainReader : public ShardReader {
     };
     if (skip == 0) task.piece = PieceId{next_, 0};
     task.next_at = ++next_;
+    task.file_bytes = std::min(next_ * kChunkBytes, file_.size);
     return task;
   }
 
@@ -143,6 +144,7 @@ struct CutChunk {
   std::vector<char> text;
   int64_t size = 0;
   int64_t number = 0;
+  int64_t file_bytes = -1;  // BlockTask's
 };
 
 /// Compressed: one task at a time decompresses, as many as there are decode.
@@ -161,11 +163,11 @@ class CompressedReader : public ShardReader {
         auto stream, files::ReadDecompressed(lines_.file, lines_.shard->codec,
                                              context_.is_look ? files::MemberCheck::kAtEnd
                                                               : files::MemberCheck::kBeforeUse));
-    auto cutter = std::make_shared<LineCutter>(std::move(stream));
+    auto cutter = std::make_shared<LineCutter>(stream);
     const int64_t first = position_.exact ? position_.at : 0;
     ahead_ = std::make_unique<ReadAhead<CutChunk>>(
         context_.pool, 2,
-        [cutter, k = int64_t{0}, first,
+        [cutter, stream, k = int64_t{0}, first,
          count = context_.count_bytes]() mutable -> Result<std::optional<CutChunk>> {
           for (;;) {
             CutChunk chunk;
@@ -173,6 +175,7 @@ class CompressedReader : public ShardReader {
             ARROW_ASSIGN_OR_RAISE(const bool more, cutter->Next(&chunk.text, &chunk.size));
             if (!more) return std::nullopt;
             count(chunk.size);
+            chunk.file_bytes = files::FilePosition(*stream);
             // Nothing before the position is handed out, but all of it must be decompressed.
             if (chunk.number >= first) return chunk;
           }
@@ -197,6 +200,7 @@ class CompressedReader : public ShardReader {
     }
     BlockTask task;
     task.next_at = task.next_piece = chunk->number + 1;
+    task.file_bytes = chunk->file_bytes;
     if (skip == 0) task.piece = PieceId{0, chunk->number};
     auto held = std::make_shared<CutChunk>(std::move(*chunk));
     task.decode = [held, skip, decoder = decoder_] {

@@ -224,6 +224,17 @@ class ParquetReader : public ShardReader {
     return Status::Invalid("its columns have not the ", rows, " rows each that the footer says");
   }
 
+  /// Bytes of the file up to a slice of a group, or to the group's end, as if all rows were equal.
+  int64_t FileBytes(int group, int64_t slice) const {
+    const auto& metadata = *file_->metadata;
+    const auto of_group = metadata.RowGroup(group);
+    int64_t rows = slice == kNoMorePieces ? of_group->num_rows() : slice * SliceRows(*of_group);
+    for (int before = 0; before < group; ++before) rows += metadata.RowGroup(before)->num_rows();
+    const auto size = static_cast<double>(file_->file->GetSize().ValueOr(0));
+    const auto all = static_cast<double>(std::max<int64_t>(metadata.num_rows(), 1));
+    return static_cast<int64_t>(size * static_cast<double>(rows) / all);
+  }
+
   static std::string GroupName(int group) { return "row group " + std::to_string(group); }
 
   template <typename Get>
@@ -231,6 +242,7 @@ class ParquetReader : public ShardReader {
     BlockTask task;
     if (skip_ == 0) task.piece = piece;
     task.next_piece = next_piece;
+    task.file_bytes = FileBytes(static_cast<int>(piece.block), next_piece);
     task.decode = [group = static_cast<int>(piece.block), get = std::move(get),
                    skip = std::exchange(skip_, 0), schema = schema_,
                    on_error = on_error_]() -> Result<DecodedBlock> {

@@ -296,6 +296,9 @@ class PartitionedSource : public Source {
     identity->hash = Hash128(text);
     return identity;
   }
+  std::optional<int64_t> KnownBytes(size_t shard) const override {
+    return files_->KnownBytes(shard);
+  }
   Result<std::optional<int64_t>> KnownRows(size_t shard) const override {
     return files_->KnownRows(shard);
   }

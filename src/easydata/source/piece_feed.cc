@@ -130,6 +130,9 @@ void PieceFeed::MakePart(const ShardPart& part) {
   part_->shard = part.shard;
   part_->from = part.from;
   part_->end_at = part.end_at;
+  if (part.rows.has_value()) part_->num_rows = *part.rows;
+  part_->bytes_before = part.bytes_before;
+  part_->bytes = part.bytes;
 }
 
 std::function<void(int64_t)> PieceFeed::CountBytes() const {
@@ -145,6 +148,9 @@ Result<ShardPosition> PieceFeed::OpenReader(const ShardPosition& from) {
   auto first = exec::CatchExceptions([&] { return (*reader)->Start(); });
   if (!first.ok()) return ShardError(first.status(), part_->ref, std::nullopt);
   part_->is_opened = true;
+  if (part_->end_at == kToTheEnd) {
+    part_->file_size = source_->KnownBytes(part_->shard).value_or(0);
+  }
   std::lock_guard<std::mutex> lock(mutex_);
   reader_ = std::move(*reader);
   if (cancelled_) reader_->Cancel();
@@ -164,6 +170,7 @@ bool PieceFeed::EnterBlocks() {
       [&] { return BlocksOfShard(*source_, part_->shard, options_.errors.on_missing); });
   if (!blocks.ok()) return false;  // who reads the shard tells why
   blocks_ = std::move(*blocks);
+  if (blocks_.count > 1) part_->num_blocks = blocks_.count;
   next_block_ = order_->by_block() && blocks_.count > 1 ? part_->from.at : 0;
   end_block_ = std::min(blocks_.count, part_->end_at);
   return true;

@@ -41,6 +41,7 @@ Status PieceMaker::Keep(const Ops& ops, const BlockKeeping& keeping) {
 
 Result<PieceRows> PieceMaker::Make(PieceTask piece, const std::atomic<bool>* cancelled) {
   PieceRows made{piece.part, piece.start, piece.task.next_at, piece.task.next_skip, {}, {}, {}};
+  made.file_bytes = piece.task.file_bytes;
   if (keeping_.limit != nullptr) made.task = piece.task;
   std::unique_ptr<BlockStore::Claim> claim;
   if (piece.key.has_value()) {
@@ -106,6 +107,7 @@ void PieceMaker::Apply(Index begin, Index end, PieceRows* made) {
 Result<PieceRows> PieceMaker::MakeFirst(PieceRows whole, int64_t rows) {
   PieceTask piece{whole.part, whole.start, *std::move(whole.task)};
   PieceRows made{piece.part, piece.start, piece.task.next_at, piece.task.next_skip, {}, {}, {}};
+  made.file_bytes = piece.task.file_bytes;
   ARROW_RETURN_NOT_OK(Decode(piece, &made));
   Apply(ops_.begin(), ops_.begin() + measured_op_, &made);
   if (made.batch.rows != nullptr) made.batch = made.batch.Slice(0, rows);

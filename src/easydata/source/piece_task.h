@@ -20,6 +20,13 @@ struct OpenPart {
   size_t shard = 0;
   ShardPosition from;
   int64_t end_at = 0;
+  double bytes_before = 0;  // ShardPart's
+  double bytes = 0;
+  /// Its rows, and of a shard that is read as a whole the blocks that may be kept, and bytes; where
+  /// they are known.
+  int64_t num_rows = -1;
+  int64_t num_blocks = 0;
+  int64_t file_size = 0;
   bool is_opened = false;
   /// Set by the consumer: nothing more of it is wanted.
   mutable std::atomic<bool> is_lost = false;
@@ -46,6 +53,7 @@ struct PieceRows {
   int64_t read_rows = 0;
   /// What it was made of, where a limit may ask for fewer rows of it.
   std::optional<BlockTask> task = std::nullopt;
+  int64_t file_bytes = -1;  // BlockTask's
 };
 
 }  // namespace easydata::source

@@ -35,6 +35,10 @@ ShardPart PartOfBlock(const Source& source, const Blocks& blocks, size_t shard, 
   return part;
 }
 
+double BytesOf(const Source& source, size_t shard) {
+  return static_cast<double>(source.KnownBytes(shard).value_or(0));
+}
+
 Status BlockGone() {
   return Status::Invalid(
       "the saved position is in a block that is no more: the files were changed since");
@@ -50,7 +54,11 @@ class ShardOrder : public ReadOrder {
 
   Result<std::optional<ShardPart>> Next() override {
     if (next_ == shards_.size()) return std::nullopt;
-    return WholeShard(*source_, shards_[next_++]);
+    ShardPart part = WholeShard(*source_, shards_[next_++]);
+    for (; summed_ + 1 < next_; ++summed_) bytes_before_ += BytesOf(*source_, shards_[summed_]);
+    part.bytes_before = bytes_before_;
+    part.bytes = BytesOf(*source_, part.shard);
+    return part;
   }
 
   void Save(nlohmann::json* cursor) const override {
@@ -71,10 +79,14 @@ class ShardOrder : public ReadOrder {
                              "; resume with the files it was saved with");
     }
     next_ = static_cast<size_t>(found - shards_.begin());
+    summed_ = 0;
+    bytes_before_ = 0;
     return Status::OK();
   }
 
   bool by_block() const override { return false; }
+
+  std::optional<double> WholeBytes() const override { return BytesOfShards(*source_, shards_); }
 
  private:
   /// The shard that is a copy, in another location, of the one of this name, where locations do not
@@ -102,6 +114,8 @@ class ShardOrder : public ReadOrder {
   const std::vector<size_t> shards_;
   const std::string source_name_;
   size_t next_ = 0;
+  size_t summed_ = 0;  // shards whose bytes are in bytes_before_
+  double bytes_before_ = 0;
 };
 
 class BlockOrder : public ReadOrder {
@@ -129,7 +143,12 @@ class BlockOrder : public ReadOrder {
     next_ += lanes_;
     const auto shard = std::upper_bound(ends_.begin(), ends_.end(), item) - ends_.begin();
     const auto block = static_cast<int64_t>(item - (shard == 0 ? 0 : ends_[shard - 1]));
-    return PartOfBlock(*source_, blocks_[shard], group_shards_[shard], block);
+    ShardPart part = PartOfBlock(*source_, blocks_[shard], group_shards_[shard], block);
+    // As if the blocks of a group were equal; those of other lanes count for this one, too.
+    part.bytes = group_bytes_ * static_cast<double>(lanes_) / static_cast<double>(num_blocks());
+    part.bytes_before = bytes_before_ + group_bytes_ * static_cast<double>(last_) /
+                                            static_cast<double>(num_blocks());
+    return part;
   }
 
   void Save(nlohmann::json* cursor) const override {
@@ -155,6 +174,8 @@ class BlockOrder : public ReadOrder {
 
   bool by_block() const override { return true; }
 
+  std::optional<double> WholeBytes() const override { return BytesOfShards(*source_, shards_); }
+
  private:
   static constexpr int64_t kShardsTogether = 64;
   using Entropy = std::initializer_list<uint64_t>;
@@ -170,6 +191,15 @@ class BlockOrder : public ReadOrder {
     if (seed_.has_value()) shards.emplace(shards_.size(), Entropy{*seed_, epoch_, 0});
     const auto begin = static_cast<uint64_t>(group * kShardsTogether);
     const uint64_t end = std::min<uint64_t>(begin + kShardsTogether, shards_.size());
+    if (group > 0 && group == group_ + 1) {
+      bytes_before_ += group_bytes_;
+    } else {
+      bytes_before_ = 0;
+      for (uint64_t i = 0; i < begin; ++i) {
+        bytes_before_ += BytesOf(*source_, shards_[shards.has_value() ? (*shards)[i] : i]);
+      }
+    }
+    group_bytes_ = 0;
     group_ = group;
     group_shards_.clear();
     blocks_.clear();
@@ -179,6 +209,7 @@ class BlockOrder : public ReadOrder {
       group_shards_.push_back(shards_[shards.has_value() ? (*shards)[i] : i]);
       ARROW_ASSIGN_OR_RAISE(
           Blocks blocks, BlocksOfShard(*source_, group_shards_.back(), on_missing_, counts_with_));
+      group_bytes_ += BytesOf(*source_, group_shards_.back());
       ends_.push_back(num_blocks() + static_cast<uint64_t>(blocks.count));
       blocks_.push_back(std::move(blocks));
     }
@@ -201,7 +232,9 @@ class BlockOrder : public ReadOrder {
   std::vector<Blocks> blocks_;
   std::vector<uint64_t> ends_;
   std::optional<order::Permutation> order_;  // of the group's blocks
-  uint64_t next_ = 0;                        // index in the group
+  double bytes_before_ = 0;                  // of the files of the groups before
+  double group_bytes_ = 0;
+  uint64_t next_ = 0;  // index in the group
   uint64_t last_ = lane_;
 };
 
@@ -212,7 +245,11 @@ class UnitOrder : public ReadOrder {
       : source_(std::move(source)),
         unit_(std::move(unit)),
         on_missing_(on_missing),
-        counts_with_(std::move(counts_with)) {}
+        counts_with_(std::move(counts_with)) {
+    for (const BlockRun& run : unit_->runs) {
+      parts_before_.push_back(parts_before_.back() + PartsOf(run));
+    }
+  }
 
   Result<std::optional<ShardPart>> Next() override {
     if (run_ == unit_->runs.size()) return std::nullopt;
@@ -221,7 +258,7 @@ class UnitOrder : public ReadOrder {
     at_run_ = run_;
     if (run.end == BlockRun::kWhole) {
       ++run_;
-      return WholeShard(*source_, run.shard);
+      return WithBytes(WholeShard(*source_, run.shard), at_run_, 0);
     }
     if (blocks_of_ != run.shard) {
       ARROW_ASSIGN_OR_RAISE(blocks_, BlocksOfShard(*source_, run.shard, on_missing_, counts_with_));
@@ -229,7 +266,8 @@ class UnitOrder : public ReadOrder {
     }
     if (run.end > blocks_.count || run.begin >= run.end) return BlockGone();
     at_block_ = next_block_;
-    const ShardPart part = PartOfBlock(*source_, blocks_, run.shard, run.begin + next_block_);
+    ShardPart part = PartOfBlock(*source_, blocks_, run.shard, run.begin + next_block_);
+    part = WithBytes(std::move(part), at_run_, next_block_);
     if (run.begin + ++next_block_ == run.end) {
       ++run_;
       next_block_ = 0;
@@ -250,11 +288,27 @@ class UnitOrder : public ReadOrder {
 
   bool by_block() const override { return true; }
 
+  std::optional<double> WholeBytes() const override { return Bytes(); }
+
  private:
+  double Bytes() const { return static_cast<double>(std::max<int64_t>(unit_->bytes, 1)); }
+
+  static int64_t PartsOf(const BlockRun& run) {
+    return run.end == BlockRun::kWhole ? 1 : run.end - run.begin;
+  }
+
+  /// The part with its bytes, as if those of a unit were equal.
+  ShardPart WithBytes(ShardPart part, size_t run, int64_t block) const {
+    part.bytes = Bytes() / static_cast<double>(parts_before_.back());
+    part.bytes_before = part.bytes * static_cast<double>(parts_before_[run] + block);
+    return part;
+  }
+
   const std::shared_ptr<const Source> source_;
   const std::shared_ptr<const Unit> unit_;
   const OnError on_missing_;
   const std::shared_ptr<exec::ThreadPool> counts_with_;
+  std::vector<int64_t> parts_before_ = {0};  // of each run, and all
   Blocks blocks_;
   std::optional<size_t> blocks_of_;  // the shard that blocks_ are of
   size_t run_ = 0;
@@ -283,6 +337,15 @@ std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
                                         const StageContext& context, bool numbers_rows) {
   return std::make_unique<BlockOrder>(std::move(source), std::move(shards), shuffle_seed,
                                       on_missing, context, numbers_rows);
+}
+
+std::optional<double> BytesOfShards(const Source& source, const std::vector<size_t>& shards) {
+  double bytes = 0;
+  for (const size_t shard : shards) {
+    if (!source.KnownBytes(shard).has_value()) return std::nullopt;
+    bytes += BytesOf(source, shard);
+  }
+  return bytes;
 }
 
 Result<Blocks> BlocksOfShard(const Source& source, size_t shard, OnError on_missing,

@@ -20,6 +20,10 @@ struct ShardPart {
   ShardPosition from;  // its `row` counts from where `name` says
   int64_t end_at = kToTheEnd;
   std::optional<int64_t> rows;  // of the part, where the order knows them
+  /// Bytes of the files of the parts before it, and of it (Source::KnownBytes); estimates where a
+  /// part is not a whole file.
+  double bytes_before = 0;
+  double bytes = 0;
   /// The shard name in the addresses of its rows: the shard's own, or that and the byte from which
   /// rows are counted, where the number of the shard's rows before is not known.
   std::string name;
@@ -42,6 +46,9 @@ class ReadOrder {
 
   /// Whether parts are blocks, which begin anywhere, or whole shards.
   virtual bool by_block() const = 0;
+
+  /// Bytes of the files of all parts; nothing where that is not known of one of them.
+  virtual std::optional<double> WholeBytes() const = 0;
 };
 
 /// The shards as they are listed, each as one part. Its cursor is {"shard": name}, which a new file
@@ -66,6 +73,9 @@ std::unique_ptr<ReadOrder> InBlockOrder(std::shared_ptr<const Source> source,
 std::unique_ptr<ReadOrder> InUnitOrder(std::shared_ptr<const Source> source,
                                        std::shared_ptr<const Unit> unit, OnError on_missing,
                                        std::shared_ptr<exec::ThreadPool> counts_with = nullptr);
+
+/// Bytes of the files of some shards; nothing where that is not known of one of them.
+std::optional<double> BytesOfShards(const Source& source, const std::vector<size_t>& shards);
 
 /// Lists the blocks of a shard. One that may be left out, and is lost, is one block: reading it
 /// tells why. With a pool to count with, rows are counted where no file states them

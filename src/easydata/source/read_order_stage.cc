@@ -39,6 +39,7 @@ class ReadOrderStage : public FailingStage {
         maker_(source_, options.errors.on_error, std::move(schema)) {
     nlohmann::json cursor;
     read_order()->Save(&cursor);
+    if (const auto whole = read_order()->WholeBytes(); whole.has_value()) read_ = {0, *whole};
     if (!read_order()->by_block()) {  // blocks begin where they are
       ShardPosition start;
       start.row = options_.start_row;
@@ -77,6 +78,7 @@ class ReadOrderStage : public FailingStage {
   Status Restore(const nlohmann::json& cursor) override {
     ARROW_RETURN_NOT_OK(read_order()->Restore(cursor));
     cursor_ = Cursor(cursor);
+    read_.is_known = false;  // until the file is open
     if (!cursor.contains("row")) return Status::OK();
     ShardPosition start;
     start.row = cursor.at("row").get<int64_t>();
@@ -126,6 +128,7 @@ class ReadOrderStage : public FailingStage {
     StageStats stats;
     stats.rows = rows_;
     stats.bytes_read = feed_.bytes_read();
+    stats.read = read_;
     stats.wait_seconds["read"] = pull_seconds_;
     stats.busy_seconds = maker_.busy_seconds();
     return stats;
@@ -172,7 +175,11 @@ class ReadOrderStage : public FailingStage {
     std::optional<PieceRows> next;
     do {
       ARROW_ASSIGN_OR_RAISE(next, map_->Next());
-      if (!next.has_value()) return std::nullopt;
+      if (!next.has_value()) {
+        read_.done = read_.whole;
+        read_.is_known = read_.whole > 0;
+        return std::nullopt;
+      }
     } while (next->part->is_lost);  // what was read of it behind the block that could not be
     if (limit_ != nullptr) {
       const int64_t left = limit_->max_rows - limit_->rows;
@@ -234,6 +241,7 @@ class ReadOrderStage : public FailingStage {
       }
     }
     at_ = done.next_at;
+    NoteRead(*done.part, done.file_bytes);
     cursor_ = Cursor::Of([part = done.part, position] {
       nlohmann::json cursor = part->cursor;
       AddPosition(position, &cursor);
@@ -241,6 +249,20 @@ class ReadOrderStage : public FailingStage {
     });
     rows_ += done.batch.num_rows();
     return std::move(done.batch);
+  }
+
+  /// Notes how much of the files lies before the position.
+  void NoteRead(const OpenPart& part, int64_t file_bytes) {
+    double share = 1;  // a block by itself is there as soon as it is
+    if (part.num_rows > 0) {
+      share = static_cast<double>(row_ - part.from.row) / static_cast<double>(part.num_rows);
+    } else if (file_bytes >= 0 && part.file_size > 0) {
+      share = static_cast<double>(file_bytes) / static_cast<double>(part.file_size);
+    } else if (part.num_blocks > 0) {
+      share = static_cast<double>(at_) / static_cast<double>(part.num_blocks);
+    }
+    read_.done = part.bytes_before + part.bytes * std::clamp(share, 0.0, 1.0);
+    read_.is_known = read_.whole > 0;
   }
 
   /// Counts and reports what is left of a shard behind the rows of a block.
@@ -345,6 +367,7 @@ class ReadOrderStage : public FailingStage {
   int64_t line_ = 0;
   int64_t at_ = 0;  // the block that comes next, as its format numbers them
   int64_t rows_ = 0;
+  ReadShare read_ = ReadShare::Unknown();
   int64_t reported_ = 0;
   int64_t next_report_ = 0;
   Cursor cursor_;

@@ -63,6 +63,7 @@ class RecordReader : public ShardReader {
     }
     BlockTask task;
     task.next_at = task.next_piece = piece->end;
+    task.file_bytes = piece->file_bytes;
     if (skip == 0) task.piece = PieceId{0, begin_};
     begin_ = piece->end;
     auto held = std::make_shared<RecordPiece>(std::move(*piece));
@@ -150,6 +151,7 @@ Result<std::unique_ptr<TextWindow>> TextWindow::Open(
         out->stream_, files::ReadDecompressed(
                           std::move(file), codec,
                           is_look ? files::MemberCheck::kAtEnd : files::MemberCheck::kBeforeUse));
+    out->encoded_ = out->stream_;
     ARROW_ASSIGN_OR_RAISE(out->stream_, files::DecodeText(std::move(out->stream_), encoding));
     std::vector<char> dropped(std::min<int64_t>(at, kStep));
     while (out->bytes_read_ < at) {
@@ -224,6 +226,7 @@ void TakePiece(TextWindow* window, int64_t size, RecordPiece* piece) {
   piece->size = size;
   window->Consume(size);
   piece->end = window->at();
+  piece->file_bytes = window->file_bytes();
 }
 
 std::unique_ptr<ShardReader> MakeRecordReader(

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "easydata/files/codec.h"
+#include "easydata/files/compression.h"
 #include "easydata/files/text_encoding.h"
 #include "easydata/source/line_chunk.h"
 #include "easydata/source/shard_reader.h"
@@ -32,6 +33,7 @@ struct RecordPiece {
   std::vector<Record> records;
   /// Offset of the piece's end in the (decompressed) file; kNoMorePieces at its end, where known.
   int64_t end = 0;
+  int64_t file_bytes = -1;      // BlockTask's
   Status broken;                // why there is nothing after this piece
   bool breaks_at_line = false;  // `broken` is about the line after it
 
@@ -81,9 +83,12 @@ class TextWindow {
   int64_t at() const { return at_; }
   const Status& broken() const { return broken_; }
   int64_t bytes_read() const { return bytes_read_; }
+  /// Bytes of the file itself up to the text's begin; of a compressed one, up to what is read.
+  int64_t file_bytes() const { return encoded_ == nullptr ? at_ : files::FilePosition(*encoded_); }
 
  private:
   std::shared_ptr<arrow::io::InputStream> stream_;
+  std::shared_ptr<arrow::io::InputStream> encoded_;  // of which it is made; null: it is the file
   std::vector<char> buffer_;
   int64_t used_ = 0;
   int64_t at_ = 0;

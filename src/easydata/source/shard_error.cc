@@ -23,7 +23,7 @@ Status ShardError(const Status& error, const std::shared_ptr<const ShardRef>& sh
   } else if (row.has_value()) {
     text = Address{shard, *row, -1}.ToString();
     // The rows of a block are made together: which of them took too much is not known.
-    text += error.IsOutOfMemory() ? " (or one behind it): " : ": ";
+    text += error.IsOutOfMemory() ? " (or one after it): " : ": ";
   } else {
     text += name + ": ";
   }

@@ -87,6 +87,9 @@ struct BlockTask {
   /// PieceId::piece of the one after it, unless reading finds none there; kNoMorePieces where the
   /// block is known to end.
   int64_t next_piece = kNoMorePieces;
+  /// Bytes of the file up to the block's end, where the blocks' numbers do not tell how far that
+  /// is; -1: they do, or nobody knows.
+  int64_t file_bytes = -1;
 };
 
 /// Reads one shard from a position on, block by block on a grid that depends on the file and the

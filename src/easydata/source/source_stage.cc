@@ -291,6 +291,7 @@ Result<StreamPlan> SourcePlan(std::shared_ptr<const Source> source, SourceStageO
   node->rules = FileRules();
   node->facts.finitude = Finitude::kFinite;
   node->files = {source, &source->shard_names()};
+  node->file_bytes = BytesOfShards(*source, shards);
   node->storage = source->storage();
   node->facts.vocabularies = AskedOnce<Vocabularies>([source, shards, errors = options.errors] {
     return VocabulariesOf(*source, errors, shards);

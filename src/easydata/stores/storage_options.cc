@@ -267,7 +267,7 @@ Result<std::string> CheckedEndpoint(const std::string& endpoint_url) {
   }
   if (!address.userinfo().empty() || !address.query().empty()) {
     return Status::Invalid("endpoint_url: ", address,
-                           " has a user or a query, which a store is not asked by; say who asks by "
+                           " has a user or a query, which stores do not take; give credentials in "
                            "storage_options: key and secret, or token");
   }
   std::string out = address.origin() + address.path();

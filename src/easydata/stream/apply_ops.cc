@@ -46,7 +46,7 @@ AppliedBatch WithRowsBefore(const Ops& ops, const Batch& input, Result<Batch> ou
   if (out.ok()) return {std::move(*out), Status::OK(), 0};
   Status error = out.status();
   if (error.IsOutOfMemory() && RowErrorAddress(error) == nullptr && input.num_rows() > 0) {
-    const char* const which = input.num_rows() == 1 ? "" : "(or one behind it) ";
+    const char* const which = input.num_rows() == 1 ? "" : "(or one after it) ";
     error = RowError(input.addresses.At(0), which + error.message(), error.code());
   }
   const int64_t before = RowsBefore(input.addresses, error);

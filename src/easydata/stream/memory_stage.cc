@@ -39,7 +39,7 @@ class MemoryStage : public Stage {
   Status Restore(const nlohmann::json& cursor) override {
     next_ = cursor.at("batch").get<size_t>();
     if (next_ > batches_.size()) {
-      return Status::Invalid("the saved position is behind the end: batch ", next_, " of ",
+      return Status::Invalid("the saved position is past the end: batch ", next_, " of ",
                              batches_.size());
     }
     skip_ = cursor.value("skip", int64_t{0});
@@ -70,6 +70,11 @@ class MemoryStage : public Stage {
   StageStats stats() const override {
     StageStats stats;
     stats.rows = row_;
+    stats.read.in_bytes = false;
+    stats.read.done = static_cast<double>(row_);
+    for (const auto& batch : batches_) {
+      stats.read.whole += static_cast<double>(batch->num_rows());
+    }
     return stats;
   }
 

@@ -83,6 +83,18 @@ files::IoCounts IoCountsOf(const PlanNode& node) {
   return sum;
 }
 
+std::optional<double> BytesOfFiles(const PlanNode& node) {
+  double bytes = 0;
+  bool is_known = true;
+  VisitNodes(node, [&](const PlanNode& one) {
+    // What reads no files, and nothing that does, is in memory.
+    const bool reads = one.files != nullptr || one.inputs.empty();
+    is_known = is_known && (!reads || one.file_bytes.has_value());
+    bytes += one.file_bytes.value_or(0);
+  });
+  return is_known ? std::optional(bytes) : std::nullopt;
+}
+
 bool HasIdentity(const PlanNode& node) {
   bool has = true;
   VisitNodes(node, [&](const PlanNode& each) { has = has && each.has_identity; });

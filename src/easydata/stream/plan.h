@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -106,6 +107,8 @@ struct PlanNode {
   StreamFacts facts;  // of the stream that comes out
   /// Files that the operator itself reads; null: none.
   std::shared_ptr<const std::vector<std::string>> files;
+  /// Bytes of these files, where all of them are known.
+  std::optional<double> file_bytes;
   /// What these are reached by; null: nothing that counts.
   std::shared_ptr<const files::FileSystems> storage;
   /// Fingerprint of the tokenizer that it uses; empty: none.
@@ -160,6 +163,9 @@ void VisitNodes(const PlanNode& node, const std::function<void(const PlanNode&)>
 
 /// What the files of a plan took so far of other machines.
 files::IoCounts IoCountsOf(const PlanNode& node);
+
+/// Bytes of the files of a plan; nothing where it reads none, or not all are known.
+std::optional<double> BytesOfFiles(const PlanNode& node);
 
 /// Whether every operator of a plan can be recognised in another process.
 bool HasIdentity(const PlanNode& node);

@@ -14,8 +14,34 @@ Result<std::string> Stage::KeepBlocks(const std::vector<std::shared_ptr<const Ba
   return std::string("its rows are not made block by block of files");
 }
 
+std::optional<double> ReadShare::share() const {
+  if (!is_known || whole <= 0) return std::nullopt;
+  return std::clamp(done / whole, 0.0, 1.0);
+}
+
+void ReadShare::Add(const ReadShare& beside) {
+  done += beside.done;
+  whole += beside.whole;
+  in_bytes = in_bytes && beside.in_bytes;
+  is_known = is_known && beside.is_known;
+}
+
+ReadShare ReadShare::Of(std::optional<double> share) const {
+  if (!share.has_value()) return Unknown();
+  return {*share * whole, whole, in_bytes, is_known};
+}
+
+ReadShare ReadShare::Within(const ReadShare& before, int64_t rows, int64_t of) const {
+  ReadShare out = *this;
+  if (of == 0 || !before.share().has_value()) return out;
+  out.done =
+      before.done + (done - before.done) * static_cast<double>(rows) / static_cast<double>(of);
+  return out;
+}
+
 void StageStats::AddUpstream(const StageStats& upstream) {
   bytes_read += upstream.bytes_read;
+  read.Add(upstream.read);
   for (const auto& [stage, seconds] : upstream.wait_seconds) wait_seconds[stage] += seconds;
   for (const auto& [work, seconds] : upstream.busy_seconds) busy_seconds[work] += seconds;
   if (upstream.mix_end != nullptr) mix_end = upstream.mix_end;

@@ -22,10 +22,31 @@ namespace easydata {
 class BatchOp;
 struct BlockKeeping;  // stream/block_store.h
 
+/// How much of a pass lies before the position: for progress, an estimate.
+struct ReadShare {
+  double done = 0;
+  double whole = 0;
+  /// Whether it is counted in bytes of files, else in rows.
+  bool in_bytes = true;
+  /// False where nobody knows how much there is, or there is no end.
+  bool is_known = true;
+
+  /// From 0 to 1, or nothing.
+  std::optional<double> share() const;
+  void Add(const ReadShare& beside);
+  /// The same whole, of which so much is done.
+  ReadShare Of(std::optional<double> share) const;
+  /// Of a stage that read from `before` to here for a window, of which `rows` of `of` are out.
+  ReadShare Within(const ReadShare& before, int64_t rows, int64_t of) const;
+  static ReadShare Unknown() { return {.is_known = false}; }
+};
+
 /// What a stage has done since it was made; never part of the stream's position.
 struct StageStats {
   int64_t rows = 0;
   int64_t bytes_read = 0;
+  /// Of this pass, from its beginning, whatever a restored stage has read of it.
+  ReadShare read = {};
   /// Seconds in Next() by stage, each without its upstream: of the thread that pulls, which does
   /// the stages' own work in order. "workers" is its wait for what runs in parallel.
   std::map<std::string, double> wait_seconds;

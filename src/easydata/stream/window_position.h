@@ -47,7 +47,7 @@ class WindowPosition {
   /// where more of them went out before the save; `what` says what the window is of.
   Status Open(int64_t num_rows, const char* what) {
     if (passed_over_ > num_rows) {
-      return Status::Invalid("the saved position is behind the end of its window of ", what,
+      return Status::Invalid("the saved position is past the end of its window of ", what,
                              ": the data changed since");
     }
     num_rows_ = num_rows;

@@ -149,7 +149,7 @@ TEST(WindowPositionTest, RefusesAPositionBehindItsWindow) {
   const Status refused = shorter.Next().status();
   EXPECT_EQ(
       refused.message(),
-      "the saved position is behind the end of its window of numbers: the data changed since");
+      "the saved position is past the end of its window of numbers: the data changed since");
   EXPECT_EQ(shorter.Save(), saved);
 }
 

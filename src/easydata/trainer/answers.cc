@@ -190,7 +190,13 @@ Status CheckPrompt(const ExampleDrafts::Row& row, const GivenAnswers& given) {
 }
 
 Status FindPair(const ExampleDrafts::Row& row, GivenAnswers* given) {
-  ARROW_ASSIGN_OR_RAISE(const Value chosen, row.chats.MessagesIn(kPreferenceFields[0]));
+  Value chosen = Value::None();
+  std::string_view chosen_field;
+  for (const std::string_view name : kChosenFields) {
+    ARROW_ASSIGN_OR_RAISE(chosen, row.chats.MessagesIn(name));
+    chosen_field = name;
+    if (!chosen.Is(ValueKind::kNone)) break;
+  }
   Value rejected = Value::None();
   std::string_view field;
   for (const std::string_view name : kRejectedFields) {
@@ -217,7 +223,7 @@ Status FindPair(const ExampleDrafts::Row& row, GivenAnswers* given) {
   }
   if (lacks_chosen) return SplitLast(row, messages, messages_field, given);
   given->answers.insert(given->answers.begin(), chosen);
-  given->fields.insert(given->fields.begin(), kPreferenceFields[0]);
+  given->fields.insert(given->fields.begin(), chosen_field);
   return FindPrompt(row, given);
 }
 
@@ -234,7 +240,7 @@ Status FindTextPrompt(const ExampleDrafts::Row& row, Value* prompt, std::string_
 }
 
 std::vector<std::string> OtherAnswerFields() {
-  std::vector<std::string> names = {std::string(kPromptFields[1])};
+  std::vector<std::string> names = {std::string(kPromptFields[1]), std::string(kChosenFields[1])};
   for (const std::string_view field : std::span(kRejectedFields).subspan(1)) {
     names.emplace_back(field);
   }

@@ -22,6 +22,8 @@ struct AnswerTexts {
 
 /// The fields of a pair of answers, the better one first.
 inline constexpr std::string_view kPreferenceFields[] = {"chosen", "rejected"};
+/// Another that has the better one as a whole conversation, as LLaMA-Factory (v1) has it.
+inline constexpr std::string_view kChosenFields[] = {kPreferenceFields[0], "chosen_messages"};
 /// Others that have the worse answer, as ms-swift has it: by itself, or as a whole conversation.
 inline constexpr std::string_view kRejectedMessages = "rejected_messages";
 inline constexpr std::string_view kRejectedFields[] = {kPreferenceFields[1], kRejectedMessages,

@@ -49,7 +49,7 @@ Result<std::string> ChatEndNotice(const ExampleContext& context, const jinja::Va
   const std::string eos = "'" + tokens.eos_text + "' (id " + std::to_string(*tokens.eos_id) + ")";
   if (!tokens.eos_text.empty() && behind->ends_with(tokens.eos_text)) {
     return "chats: the EOS token " + eos +
-           " that the chat template prints behind an answer is read as plain text there, so that a "
+           " that the chat template prints after an answer is read as plain text there, so that a "
            "model does not learn to stop: " +
            (tokens.are_spelled
                 ? "view=\"transformers\" runs AutoTokenizer's tokenizer, which may read it as one"

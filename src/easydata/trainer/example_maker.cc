@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <string>
 
 #include "easydata/jinja/render_error.h"
 #include "easydata/json/json_column.h"
@@ -20,10 +21,26 @@ namespace easydata::trainer {
 using jinja::Value;
 using jinja::ValueKind;
 
+namespace {
+
+/// What a value is that is no text, for errors: of an object, its keys.
+std::string Described(const Value& value) {
+  if (value.Is(ValueKind::kNone)) return "nothing";
+  if (!value.Is(ValueKind::kDict)) return "something else";
+  std::string keys;
+  for (uint32_t i = 0; i < value.size; ++i) {
+    const Value& key = value.as.entries[i].key;
+    if (!key.IsString()) continue;
+    keys += (keys.empty() ? "'" : ", '") + std::string(key.Text()) + "'";
+  }
+  return "an object with " + (keys.empty() ? "no keys" : keys);
+}
+
+}  // namespace
+
 Result<std::string_view> TextOf(const Value& value, std::string_view field) {
   if (value.IsString()) return value.Text();
-  return Status::TypeError("field '", field, "' holds ",
-                           value.Is(ValueKind::kNone) ? "nothing" : "something else",
+  return Status::TypeError("field '", field, "' holds ", Described(value),
                            ", expected text or a list of messages (dicts with role and content)");
 }
 

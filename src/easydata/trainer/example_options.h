@@ -50,7 +50,7 @@ struct ExampleOptions {
                       "Pad examples to EasyDeL's shapes. Unset: in layout easydel; else, and with "
                       "False, rows have their own lengths, and a loader pads them."},
         config::Field{"keep_columns", &O::keep_columns,
-                      "Columns of the rows to keep beside what is made."},
+                      "Columns of the rows to keep along with what is made."},
         config::Field{"parse_arguments", &O::parse_arguments,
                       "Hand arguments of tool calls that are JSON text to the template as what "
                       "they say (True) or as text (False). Unset: as the template wants them."},
@@ -68,12 +68,11 @@ struct ExampleOptions {
 inline constexpr config::Parameter kTemplateParameters[] = {
     {"chat_template", "A template in place of the tokenizer's: its text, or the path of its file."},
     {"chat_template_kwargs",
-     "What the template may read besides, such as enable_thinking; a row's own field of this name "
-     "goes before."},
+     "Further variables for the template, such as enable_thinking; a row's own field of this name "
+     "takes precedence."},
     {"role_mapping", "Roles of more names that from/value messages have."},
     {"template_date",
-     "What a template that asks for the date (strftime_now) is told, such as \"2026-11-27\"; "
-     "unset: "
+     "The date that a template prints (strftime_now), such as \"2026-11-27\"; unset: "
      "the day of the first build, which saved states keep."},
 };
 inline constexpr config::Parameter kToolsParameter = {

@@ -204,7 +204,7 @@ Result<size_t> OpeningFinder::Find(const chat::AssistantTurn& turn) {
     // Some templates refuse a prompt without a question, of a chat that the assistant begins.
     if (usual != nullptr) return Compare(turn, turn.begin, usual->added);
     return Status::Invalid("what of the turn of ", MessageName(turn.message),
-                           " the model is given cannot be told: ", status.message());
+                           " the model is given cannot be determined: ", status.message());
   }
   auto found = FindBy(turn, prompt.text);
   if (found.ok()) {
@@ -286,7 +286,7 @@ Result<size_t> OpeningFinder::Compare(const chat::AssistantTurn& turn, size_t fr
       "the chat template opens the turn of ", MessageName(turn.message), " with ",
       ShownStart(text_.substr(last)), ", but a model's turn (add_generation_prompt=True) with ",
       ShownStart(missing),
-      ": what of it the model is given, and would be trained, cannot be told; use a template "
+      ": what of it the model is given, and would be trained, cannot be determined; use a template "
       "with {% generation %} around what the model writes, or mask_prompt=False");
 }
 

@@ -158,8 +158,10 @@ class UnpairedDrafts : public ExampleDrafts {
   }
 
   static Result<bool> HasPair(const chat::RowFields& fields) {
-    ARROW_ASSIGN_OR_RAISE(const Value chosen, fields.Get(kPreferenceFields[0]));
-    if (!chosen.Is(ValueKind::kNone)) return true;
+    for (const std::string_view field : kChosenFields) {
+      ARROW_ASSIGN_OR_RAISE(const Value chosen, fields.Get(field));
+      if (!chosen.Is(ValueKind::kNone)) return true;
+    }
     for (const std::string_view field : kRejectedFields) {
       ARROW_ASSIGN_OR_RAISE(const Value rejected, fields.Get(field));
       if (!rejected.Is(ValueKind::kNone)) return true;

@@ -61,6 +61,11 @@ class LimitStage : public Stage {
   StageStats stats() const override {
     StageStats stats = upstream_->stats();
     stats.rows = is_upstreams_ ? num_rows_ : limit_->rows;
+    // It ends with its rows, or with those upstream.
+    const double of_rows = static_cast<double>(limit_->rows) /
+                           static_cast<double>(std::max<int64_t>(limit_->max_rows, 1));
+    const ReadShare whole = {.whole = static_cast<double>(limit_->max_rows), .in_bytes = false};
+    stats.read = whole.Of(std::max(of_rows, stats.read.share().value_or(0)));
     return stats;
   }
 

@@ -278,7 +278,7 @@ config::FieldList TokenizeOptions::Fields() {
                "pad_to"),
            config::Field{"pad_left", &O::pad_left, "Fill them at their beginning."}.Beside(
                "pad_to"),
-           config::Field{"additional_fields", &O::keep, "Columns kept beside the tokens."},
+           config::Field{"additional_fields", &O::keep, "Columns kept along with the tokens."},
            config::Field{"skip_missing", &O::skip_missing,
                          "Leave rows without a text out, and count them."},
            config::Field{"batch_size", &O::rows_per_call,

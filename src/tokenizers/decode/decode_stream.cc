@@ -40,7 +40,7 @@ Result<std::optional<std::string>> DecodeStream::Step(std::span<const int32_t> i
   ARROW_ASSIGN_OR_RAISE(const std::string text, Decode());
   if (text.size() <= prefix_.size() || IsIncomplete(text)) return std::nullopt;
   if (!text.starts_with(prefix_)) {
-    return Status::Invalid("streaming decode cannot go on: with id ",
+    return Status::Invalid("streaming decode cannot continue: with id ",
                            ids.empty() ? int32_t{-1} : ids.back(), " the text \"", prefix_,
                            "\", handed out before, would become \"", text,
                            "\"; decode these ids all at once");

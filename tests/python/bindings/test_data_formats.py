@@ -41,6 +41,6 @@ def test_a_format_needs_no_class_of_its_own(tmp_path: Path) -> None:
 def test_files_whose_name_tells_no_format(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     path.touch()
-    known = "json, jsonl, parquet, csv, tsv, arrow, txt or array_record"
-    with pytest.raises(ValueError, match=rf"a\.docx cannot be told .* give type= \({known}\)"):
+    known = "json, jsonl, parquet, csv, tsv, arrow, txt, array_record, bin or npy"
+    with pytest.raises(ValueError, match=rf"a\.docx is not clear .* give type= \({known}\)"):
         create_source(DatasetConfig(data_files=str(path)))

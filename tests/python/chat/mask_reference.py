@@ -222,7 +222,7 @@ def _judge_loosely(
 # Why a row may be refused that Jinja2 renders.
 _REFUSALS = {
     "otherwise": "opens the turn of",
-    "unknown": "the model is given cannot be told",
+    "unknown": "the model is given cannot be determined",
     "many": "in too many ways",
     "inner": "within the turn of",
     "outside": "outside of a loop over messages",

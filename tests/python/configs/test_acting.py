@@ -12,6 +12,7 @@ from small_data import jsonl
 from easydata import (
     AsyncDataLoader,
     CastFields,
+    DatasetConfig,
     HFDatasetShardedSource,
     JsonShardedSource,
     LimitedShardedSource,
@@ -23,6 +24,7 @@ from easydata import (
     Tokenizer,
     TokenizerConfig,
     _native,
+    create_source,
 )
 
 DESCRIPTORS: dict[str, dict[str, dict[str, Any]]] = {
@@ -95,6 +97,9 @@ def test_who_heeds_options_is_there(folder: Path, gpt2: str, tiny: str) -> None:
     mixed = MixedShardedSource({"a": LimitedShardedSource(tokens, 4), "b": tokens})
     packed = PackedShardedSource(mixed, 8, balance_groups=2)
     cast = JsonShardedSource("a.jsonl").transform(CastFields({"t": "string"}))
+    steps = [{"drop": "a"}, {"select": "b"}, {"add_field": {"c": 1}}, {"filter_non_empty": "b"}]
+    jsonl("steps.jsonl", [{"a": 1, "b": "x"}])
+    stepped = create_source(DatasetConfig("steps.jsonl", transforms=steps))
     parted = JsonShardedSource("a.jsonl").split({"a": 0.5, "b": 0.5})["a"]
     loaders = [
         AsyncDataLoader(tokens, 2, shuffle_buffer_size=4, bucket_batches=2),
@@ -102,13 +107,16 @@ def test_who_heeds_options_is_there(folder: Path, gpt2: str, tiny: str) -> None:
     ]
     found = operators(
         read._stream({"text": "text"}).description,
-        *(source._stream().description for source in (shuffled, examples, packed, cast, parted)),
+        *(
+            source._stream().description
+            for source in (shuffled, examples, packed, cast, parted, stepped)
+        ),
         *(loader.state_dict()["plan"] for loader in loaders),
     )
     found.add("grain_rows")  # of grain_data_processing
     # Options of the formats of text, and what claims.cc calls sources of files of a format.
     found |= {"source.text_field", "source.column"}
-    found |= {f"source.{kind}" for kind in ("csv", "text", "json", "arrow")}
+    found |= {f"source.{kind}" for kind in ("csv", "text", "json", "arrow", "tokens")}
     named_nodes = {node for _, option in EVERY for node in option["acting"]["nodes"]}
     assert named_nodes - RUNNERS - PARTS <= found
     assert {part.partition(".")[0] for part in PARTS} <= found

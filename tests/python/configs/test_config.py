@@ -179,7 +179,7 @@ def test_validate_lists_every_problem_at_once() -> None:
     assert config.validate() == [
         "datasets[0].num_rows must be at least 1, not 0",
         'datasets[1].type must be one of "json", "jsonl", "parquet", "csv", "tsv", "arrow", "txt", '
-        '"array_record", "huggingface", "hf", not "parqet"; did you mean "parquet"?',
+        '"array_record", "bin", "npy", "huggingface", "hf", not "parqet"; did you mean "parquet"?',
         'datasets[2].quarantine_path is required with on_error="quarantine": name a JSONL file',
         "mix.block_size must be at least 1, not 0",
         "pack.seq_length must be at least 2, not 1",

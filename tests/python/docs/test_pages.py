@@ -18,6 +18,7 @@ from pages import (
     is_as_printed,
     read_page,
     run,
+    to_first_batch,
 )
 
 PAGES = [read_page(path) for path in all_pages()]
@@ -144,3 +145,80 @@ def test_debian_packages_of_the_install_page_are_those_of_bootstrap() -> None:
     tests_only = {"libgtest-dev", "libgmock-dev", "libbenchmark-dev"}
     assert named | {"nlohmann-json3-dev"} >= libraries - tests_only
     assert "nlohmann-json3-dev" in said
+
+
+def test_the_install_page_says_which_package_a_missing_library_is_in() -> None:  # N27
+    page = next(page for page in PAGES if page.name == "docs/install.md")
+    said = next(block.text for block in page.blocks if "apt-get install" in block.text)
+    wanted = set(said.replace("\\\n", " ").split()) - {"sudo", "apt-get", "install"}
+    text = page.path.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .*`.* \| `([^`]+)` \|$", text, flags=re.MULTILINE)
+    assert set(rows) == wanted
+    assert "minutes" in text.partition("```")[0], (
+        "how long it takes stands before the first command"
+    )
+
+
+def test_the_first_packed_batch_comes_after_a_few_steps(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers", reason="the quickstart trains a tokenizer with tokenizers")
+    quickstart = next(page for page in PAGES if page.name == "docs/quickstart.md")
+    steps = to_first_batch(run(quickstart, tmp_path))
+    assert len(steps) <= 12
+    assert sum(step.seconds for step in steps) <= 600
+    assert "(8, 128)" in steps[-1].got, "a batch came"
+
+
+_FIGURES = "<!-- figures: bench/RESULTS.md -->"
+
+
+def test_figures_of_pages_are_those_that_were_measured() -> None:
+    results = (ROOT / "bench/RESULTS.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"\d[\d,.]*\d|\d", results))
+    tables = [
+        (page, table.partition("\n\n")[0])
+        for page in PAGES
+        for table in page.path.read_text(encoding="utf-8").split(f"{_FIGURES}\n")[1:]
+    ]
+    assert len(tables) == 2
+    for page, table in tables:
+        rows = table.strip().split("\n")[2:]
+        for cell in (cell for row in rows for cell in row.split("|")[2:]):
+            for figure in re.findall(r"\d[\d,.]*\d|\d", cell):
+                assert figure in known, f"{page.name}: nobody measured {figure}"
+
+
+# What newcomers looked for in vain, and the page on which they look.
+_STANDS_ON = {
+    "parse_arguments": "docs/guide/transforms_and_chats.md",
+    "to_hf()": "docs/guide/fine_tuning_data.md",
+    "get_data()": "docs/guide/reading.md",
+    "AWS_ENDPOINT_URL": "docs/guide/stores.md",
+    "loader.reset()": "docs/guide/loading.md",  # C17
+    "hf download": "docs/quickstart.md",  # N26
+}
+
+
+@pytest.mark.parametrize("word", _STANDS_ON)
+def test_what_is_looked_for_stands_where_people_look(word: str) -> None:
+    assert word in (ROOT / _STANDS_ON[word]).read_text(encoding="utf-8")
+
+
+# Say takes precedence, resume or continue, credentials, dataset, reports, after.
+_NOT_ENGLISH = re.compile(
+    r"\b(go(es)? before|go(es)? on|going on|gone on|who asks|data sets?|(is|are) told|behind)\b",
+    re.IGNORECASE,
+)
+
+
+_FOR_USERS = [
+    page
+    for page in PAGES
+    if page.path.parent.name in ("guide", "reference", "docs") or page.name == "README.md"
+    if page.name != "docs/architecture.md"
+]
+
+
+@pytest.mark.parametrize("page", _FOR_USERS, ids=[page.name for page in _FOR_USERS])
+def test_pages_for_users_are_plain_english(page: Page) -> None:
+    text = page.path.read_text(encoding="utf-8")
+    assert not (found := _NOT_ENGLISH.search(text)), f"{page.name}: {found[0]!r}"

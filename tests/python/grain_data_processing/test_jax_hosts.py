@@ -180,6 +180,17 @@ def test_splits_that_cannot_be_are_named(numbers: Path, tokens: str) -> None:
         )
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_what_is_no_state_is_said_to_be_none(exact: bool, numbers: Path, tokens: str) -> None:
+    # N31
+    config = config_of(str(numbers), batch_rampup_factors=None, tokenizer_path=tokens)
+    with (
+        make_grain_iterator(config, mesh_of(), [0], exact=exact) as iterator,
+        pytest.raises(ValueError, match=r"not a state of such an iterator: it has 'x'; give what"),
+    ):
+        iterator.set_state({"x": 1})
+
+
 def test_exact_epochs_are_counted(numbers: Path, tokens: str) -> None:
     options: dict[str, Any] = {
         "batch_rampup_factors": None,

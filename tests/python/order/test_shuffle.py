@@ -162,6 +162,15 @@ def test_wrappers_shuffle_what_lies_below(folder: Path) -> None:
         assert numbers == blocks[: len(numbers)]
 
 
+@pytest.mark.parametrize("shuffle", ["blocks", "rows"])
+def test_some_shuffled_rows_in_memory_can_be_counted_and_iterated(shuffle: str) -> None:
+    rows = [{"n": n} for n in range(20)]
+    whole = list(create_source(DatasetConfig(rows, shuffle=shuffle)))
+    some = create_source(DatasetConfig(rows, shuffle=shuffle, num_rows=7))
+    assert len(some) == 7
+    assert list(some) == whole[:7]
+
+
 def test_pipeline_shuffles_by_its_seed_and_limits_in_that_order(folder: Path) -> None:
     def numbers(seed: int, **options: Any) -> list[int]:
         config = {

@@ -51,7 +51,7 @@ def test_dataset_type() -> None:
 def test_informs_tell_their_type() -> None:
     assert TextDatasetInform(data_files=["x.parquet", "y.json"]).type is DatasetType.PARQUET
     assert TextDatasetInform(type="JSON", data_files="x").get_str_type() == "json"
-    with pytest.raises(ValueError, match="suffix of data_files does not tell its format"):
+    with pytest.raises(ValueError, match="suffix of data_files does not say its format"):
         BaseDatasetInform(data_files="README")
     with pytest.warns(DeprecationWarning, match="dataset_split_name"):
         TextDatasetInform(data_files="x.json", dataset_split_name="train")
@@ -113,9 +113,9 @@ def test_weights_by_the_informs_names(folder: Path) -> None:
     )
     rows = list(build_dataset(mixture).take(100))
     assert Counter(row["text"][0] for row in rows) == {"a": 10, "b": 90}
-    with pytest.raises(ValueError, match="name no data set with 'secnd'; did you mean \"second\""):
+    with pytest.raises(ValueError, match="name no dataset with 'secnd'; did you mean \"second\""):
         build_dataset(mixture.replace(mixture_weights={"first": 0.5, "secnd": 0.5}))
-    with pytest.raises(ValueError, match="lack the data set 'second'"):
+    with pytest.raises(ValueError, match="lack the dataset 'second'"):
         build_dataset(mixture.replace(mixture_weights={"first": 1.0}))
 
 
@@ -272,11 +272,11 @@ def test_load_for_inform(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [
-        ({"informs": []}, ValueError, "at least one data set"),
+        ({"informs": []}, ValueError, "at least one dataset"),
         ({"stop_strategy": "restrt"}, ValueError, 'did you mean "restart"'),
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1"),
         ({"prefetch_workers": 9}, NotImplementedError, "has no prefetching"),
-        ({"mixture_weights": [0.5]}, ValueError, "1 mixture_weights for 2 data sets"),
+        ({"mixture_weights": [0.5]}, ValueError, "1 mixture_weights for 2 datasets"),
     ],
 )
 def test_bad_mixtures(

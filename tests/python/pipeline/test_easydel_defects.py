@@ -499,7 +499,7 @@ def test_d30_legacy_mixtures_honour_their_options(folder: Path) -> None:
             informs=informs, mixture_weights=only_a, stop_strategy="first_exhausted", **options
         )
         assert {row["text"][0] for row in itertools.islice(mixture.build(), 50)} == {"a"}
-    with pytest.raises(ValueError, match="1 mixture_weights for 2 data sets"):
+    with pytest.raises(ValueError, match="1 mixture_weights for 2 datasets"):
         DatasetMixture(informs=informs, mixture_weights=[1.0]).build()
     plain = DatasetMixture(informs=informs[:1], stop_strategy="first_exhausted")
     rows = [row["text"] for row in plain.build()]

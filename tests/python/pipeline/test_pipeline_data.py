@@ -202,7 +202,7 @@ def test_mixing_uses_weights_and_seed(folder: Path) -> None:
     assert [one[:40].count(name) for name in "abc"] == [20, 10, 10]
     assert names(mix=mix, seed=1) == one
     assert names(mix=mix, seed=2) != one
-    assert names(mix={**mix, "seed": 1}, seed=2) == one, "the stage's seed goes before"
+    assert names(mix={**mix, "seed": 1}, seed=2) == one, "the stage's seed takes precedence"
     # 0 is a seed like any other, not "unset" (EasyDeL: `stage.seed or context.seed`).
     assert names(mix={**mix, "seed": 0}, seed=1) == names(mix=mix, seed=0)
 

@@ -206,3 +206,23 @@ def test_credentials_are_not_shown() -> None:
     )
     assert "hush" not in repr(config) + config._repr_html_()  # type: ignore[attr-defined]
     assert "example.org" in repr(config)
+
+
+def test_a_source_of_a_users_own_may_name_its_columns_itself() -> None:
+    class Named(easydata.ShardedDataSource[dict[str, int]]):
+        shard_names = ("only",)
+
+        def __init__(self) -> None:
+            self.column_names = ["n", "more"]
+
+        def num_shards(self) -> int:
+            return 1
+
+        def open_shard(self, shard_name: str) -> Any:
+            yield {"n": 1}
+
+        def open_shard_at_row(self, shard_name: str, row: int) -> Any:
+            yield from list(self.open_shard(shard_name))[row:]
+
+    assert Named().column_names == ["n", "more"]
+    assert easydata.wrap_hf_dataset([{"n": 1}]).column_names == ["n"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from easydata.sources import wrap_hf_dataset
+from easydata.tokenizers.hub_errors import HubError
 from small_data import jsonl
 
 import easydata
@@ -128,6 +129,22 @@ def test_a_mistake_is_answered(number: str, tiny: str) -> None:
     assert "incompatible function arguments" not in str(failed.value)
 
 
+def test_a_wrong_column_for_a_sharding_stays_wrong() -> None:  # N31
+    """Each time that it is asked for, and of several datasets, too, each of which may lack it."""
+    loader = loader_of(4, sharding_map={"ids": object()})
+    for _ in range(2):
+        with pytest.raises(ValueError, match="the batches have no column 'ids'"):
+            next(iter(loader))
+    datasets = [DatasetConfig([{name: 1} for _ in range(8)], name=name) for name in ("id", "n")]
+    for wrong, hint in (("ids", "id"), ("m", "")):
+        pipeline = create_pipeline(datasets, load={"batch_size": 4}).source()
+        several = pipeline.load(sharding_map={wrong: object()}).build()
+        with pytest.raises(ValueError, match=f"no column {wrong!r}.*{hint}"):
+            list(several)
+    right = create_pipeline(datasets, load={"batch_size": 4}).source()
+    assert len(list(right.load(sharding_map={"id": None, "other": None}).build())) == 4
+
+
 def test_a_mesh_by_the_name_of_its_axis() -> None:  # N31
     pytest.importorskip("jax")
     pipeline = create_pipeline([DatasetConfig([{"id": 1}])]).source()
@@ -246,6 +263,8 @@ def test_names_on_the_hub_come_with_the_command_that_gets_them(
         Tokenizer("some/name")
     with pytest.raises(FileNotFoundError, match="hf download --repo-type dataset some/data"):
         JsonShardedSource("some/data")
+    unreachable = HubError("some/name", "some/name", "main", None).unreachable("no answer", None)
+    assert "hf download some/name tokenizer.json tokenizer_config.json" in str(unreachable)
 
 
 def test_a_finished_file_is_verified_as_before(folder: Path) -> None:

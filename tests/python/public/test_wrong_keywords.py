@@ -4,6 +4,7 @@ import enum
 import inspect
 import pickle
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,6 +84,22 @@ def test_errors_of_what_is_called_stay_what_they_are(tmp_path: Any) -> None:
         list(JsonShardedSource(data_files=path).map(fn=broken))
     assert "did you mean" not in str(failed.value)
     assert "there are:" not in str(failed.value)
+
+
+def test_what_a_function_of_the_user_does_wrong_is_not_laid_on_the_call(folder: Path) -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        yield {"a": "text".append(1)}  # type: ignore[attr-defined]
+
+    class Rows:
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            return rows()
+
+    with pytest.raises(AttributeError, match="'str' object has no attribute 'append'"):
+        easydata.save_dataset(Rows(), "out")  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="'str' object has no attribute 'append'"):
+        list(easydata.collate_batch(Rows()))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"batch_iterator\(\): batch_size must be a whole number"):
+        easydata.batch_iterator(Rows(), "2")  # type: ignore[arg-type]
 
 
 def test_what_is_public_stays_itself() -> None:

@@ -231,7 +231,7 @@ FINAL: dict[str, tuple[str, dict[str, Any], type[Exception], str, float]] = {
         "resolve",
         {"status": 403, "headers": {"X-Error-Code": "GatedRepo"}},
         PermissionError,
-        r"status 403; its owner lets in who asks: open http\S+/datasets/org/name and ask",
+        r"status 403; its owner grants access.*: open http\S+/datasets/org/name and request",
         1,
     ),
     "resolve 503": (

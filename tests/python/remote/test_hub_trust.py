@@ -179,13 +179,18 @@ REFUSED: list[tuple[str, str, type[Exception], str]] = [
         "org/gated",
         "",
         PermissionError,
-        r"lets in who asks: open http\S+/datasets/org/gated and ask",
+        r"grants access on request: open http\S+/datasets/org/gated and request it",
     ),
-    ("org/gated", "bob", PermissionError, r"lets in who asks: open http\S+/datasets/org/gated and"),
+    (
+        "org/gated",
+        "bob",
+        PermissionError,
+        r"grants access on request: open http\S+/datasets/org/gated and",
+    ),
     ("org/name", "", FileNotFoundError, r"no dataset org/name on the Hub, or it is private: then"),
-    ("org/name", "bob", FileNotFoundError, r"or it is private: then say who you are.*HF_TOKEN"),
+    ("org/name", "bob", FileNotFoundError, r"or it is private: then log in.*HF_TOKEN"),
     ("org/gate", "", FileNotFoundError, r"no dataset org/gate on the Hub \(there is org/gated\)"),
-    ("org/gated", "wrong", PermissionError, r"is not for us \(status 401\); say who you are"),
+    ("org/gated", "wrong", PermissionError, r"is not for us \(status 401\); log in"),
     ("org/gated@v7", "ann", FileNotFoundError, r"org/gated has no revision v7; see http"),
 ]
 

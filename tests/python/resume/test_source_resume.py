@@ -179,5 +179,5 @@ def test_shuffled_streaming_data_sets_are_refused() -> None:
         next(iter(loader))
         resumed = AsyncDataLoader(source, batch_size=1100)
         resumed.load_state_dict(loader.state_dict())
-        with pytest.raises(ValueError, match="was shuffled cannot be gone on with exactly"):
+        with pytest.raises(ValueError, match="was shuffled cannot be resumed exactly"):
             next(iter(resumed))

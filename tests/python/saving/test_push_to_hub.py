@@ -312,7 +312,7 @@ def test_a_pipeline_is_run_again_after_its_push_failed(hub_here: HubServer, tmp_
     hub_here.rules = [Rule("status", status=500, method="POST", path="/commit/")]
     with pytest.raises(OSError, match=rf"{REPO}: committing failed: .*500.*run it again") as error:
         easydata.Pipeline(config).source().save()
-    assert any("is whole; push it again to go on" in note for note in error.value.__notes__)
+    assert any("is whole; push it again to resume" in note for note in error.value.__notes__)
     hub_here.rules = []
     before = (tmp_path / "out/.metadata.json").stat()
     easydata.Pipeline(config).source().save()
@@ -506,7 +506,7 @@ def test_another_push_that_did_not_end_is_tidied_up(
         patch.setattr(hub_repository.HubRepository, "change", stop)
         with pytest.raises(KeyboardInterrupt) as interrupt:
             easydata.push_to_hub(tmp_path / "out", REPO, token=token)
-    assert any("push it again to go on" in note for note in interrupt.value.__notes__)
+    assert any("push it again to resume" in note for note in interrupt.value.__notes__)
     waiting = [path for path in head(hub_here).files if path.startswith(".easydata/")]
     assert len(waiting) == 4
     hub_here.log.clear()

@@ -205,5 +205,5 @@ def test_decode_is_refused_where_it_has_no_say(tmp_path: Path) -> None:
     for data in ([{"text": "a"}], ParquetShardedSource(str(tmp_path / "a.parquet"))):
         with pytest.raises(ValueError, match=r"decode: .* the data are in memory; leave it out"):
             create_source(DatasetConfig(data, decode="text"))
-    with pytest.raises(ValueError, match=r"decode: .* a data set of the Hub is none of these"):
+    with pytest.raises(ValueError, match=r"decode: .* a dataset of the Hub is none of these"):
         create_source(DatasetConfig("some/name", type="hf", decode="text"))

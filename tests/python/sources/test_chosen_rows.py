@@ -12,7 +12,12 @@ from batches import loaded_rows
 from easydata.sources import JsonShardedSource, ParquetShardedSource
 from easydata.sources.sharded_source import ShardedDataSource
 
-from easydata import AsyncDataLoader, MixedShardedSource, wrap_hf_dataset
+from easydata import (
+    AsyncDataLoader,
+    CompositeShardedSource,
+    MixedShardedSource,
+    wrap_hf_dataset,
+)
 
 Row = dict[str, Any]
 
@@ -160,3 +165,50 @@ def test_rows_that_are_not_counted(source: ShardedDataSource[Row]) -> None:
     assert picked == [row["n"] for row in mixed.head(7)]
     assert len(picked) == 7
     assert [row["n"] for row in loaded_rows(mixed.skip(3).take(4))] == picked[3:]
+
+
+def test_rows_of_composites_by_their_numbers(tmp_path: Path) -> None:
+    rows = [{"n": n, "text": f"t{n}"} for n in range(40)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:15]))
+    pq.write_table(pa.Table.from_pylist(rows[15:30]), tmp_path / "b.parquet", row_group_size=4)
+    both = CompositeShardedSource(
+        [
+            JsonShardedSource(str(tmp_path / "a.jsonl")),
+            ParquetShardedSource(str(tmp_path / "b.parquet")),
+            wrap_hf_dataset(rows[30:]),
+        ]
+    )
+    assert both.head(3) == rows[:3]
+    assert list(both[13:33]) == rows[13:33]
+    assert list(both[-12:]) == rows[-12:]
+    numbers = [39, 0, 14, 15, 15, 29, 30, -1, 3, 2]
+    chosen = both.select(numbers)
+    expected = [rows[number] for number in numbers]
+    assert list(chosen) == list(loaded_rows(chosen)) == expected
+    assert len(chosen) == 10
+    assert [both[n] for n in (0, 15, 39, -25)] == [rows[n] for n in (0, 15, 39, -25)]
+    assert list(both.select([])) == []
+    assert list(chosen.select([9, 0])) == [expected[9], expected[0]]
+    assert list(both.map(doubled).select([31, 1])) == [doubled(rows[31]), doubled(rows[1])]
+    with pytest.raises(IndexError, match="there is no row 40: the source has 40"):
+        both.select([40])
+    with pytest.raises(ValueError, match=r"1999 times.*sort them, or select from each source"):
+        both.select([0, 39] * 1000)
+    assert len(both.select(sorted([0, 39] * 1000))) == 2000
+    uncounted = CompositeShardedSource([both, both.filter(lambda row: row["n"] > 3)])
+    with pytest.raises(TypeError, match="which select"):
+        uncounted.select([0])
+    assert list(uncounted[38:42]) == [*rows[38:], *rows[4:6]]
+
+
+def test_rows_of_mixes_come_one_after_the_other(tmp_path: Path) -> None:
+    rows = [{"n": n} for n in range(20)]
+    options: dict[str, Any] = {"block_size": 4, "seed": 1, "stop_strategy": "first_exhausted"}
+    mix = MixedShardedSource({"a": rows[:10], "b": rows[10:]}, [0.5, 0.5], **options)
+    mixed = list(mix)
+    assert mix.head(3) == mixed[:3]
+    assert list(mix[2:7]) == mixed[2:7]
+    with pytest.raises(TypeError, match=r"a mix draws its rows.*head\(\) and source\[i:j\]"):
+        mix.select([0])
+    with pytest.raises(TypeError, match="a mix draws its rows"):
+        mix[0]

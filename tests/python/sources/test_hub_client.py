@@ -45,7 +45,7 @@ def test_a_list_goes_on_at_the_same_host_only() -> None:
             found = HubClient(server.url, "hf_secret", 5).pages("/api/first", {})
             assert [next(found) for _ in range(pages)] == [[{"id": 1}]] * pages
             if host is other:
-                with pytest.raises(ValueError, match="goes on at another host"):
+                with pytest.raises(ValueError, match="continues at another host"):
                     next(found)
             else:
                 assert list(found) == []

@@ -95,6 +95,41 @@ def test_len_of_lines_that_are_here(hub_here: HubServer) -> None:
     assert len(HuggingFaceShardedSource(name, "train+test[5:]", streaming=False)) == 45
 
 
+@pytest.mark.parametrize("streaming", [True, False])
+def test_rows_by_their_numbers(hub_here: HubServer, streaming: bool) -> None:
+    name = made(hub_here, numbered("train", 2))
+    hub_here.repo("datasets", "org/lines", {"train.jsonl": jsonl(rows_of("test"))})
+    train = [row for i in range(2) for row in rows_of(f"train{i}")]
+    numbers = [49, 0, 25, 24, 24, -3]
+    for split, expected in (
+        ("train", train),
+        ("train[20:45]", train[20:45]),
+        ("train[40:]+train[:10]", [*train[40:], *train[:10]]),
+    ):
+        source = HuggingFaceShardedSource(name, split, streaming=streaming)
+        assert source.head(3) == list(source[:3]) == expected[:3]
+        assert list(source[-2:]) == expected[-2:]
+        wanted = [number for number in numbers if number < len(expected)]
+        assert list(source.select(wanted)) == [expected[number] for number in wanted]
+        assert source[-1] == expected[-1]
+        with pytest.raises(IndexError, match=f"there is no row 50: .* {len(expected)}"):
+            source.select([50])
+    # Lines are counted.
+    lines = HuggingFaceShardedSource("org/lines", streaming=streaming)
+    assert list(lines.select([24, 3])) == [rows_of("test")[24], rows_of("test")[3]]
+
+
+def test_chosen_rows_have_the_types_of_the_card(hub_here: HubServer) -> None:
+    files, _ = LAYOUTS["configs of a card"]
+    name = made(hub_here, files)
+    source = create_source(DatasetConfig(name, type="hf"))
+    rows = list(source)
+    assert list(source.select([30, 2])) == [rows[30], rows[2]]
+    skipping = DatasetConfig(name, type="hf", on_error="skip")
+    with pytest.raises(TypeError, match="are left out here"):
+        create_source(skipping).select([0])
+
+
 def test_a_revision_is_a_commit_for_good(hub_here: HubServer) -> None:
     repo = hub_here.repo("datasets", "org/data", {"train.jsonl": jsonl(rows_of("old"))})
     hub_here.tag(repo, "v1")
@@ -138,7 +173,7 @@ def test_what_there_is_not_is_said(hub_here: HubServer) -> None:
         list(HuggingFaceShardedSource("org/dat"))
     with pytest.raises(FileNotFoundError, match="has no revision v9"):
         list(HuggingFaceShardedSource("org/data@v9"))
-    with pytest.raises(ValueError, match="names files in a data set"):
+    with pytest.raises(ValueError, match="names files in a dataset"):
         HuggingFaceShardedSource("hf://datasets/org/data/en/a.jsonl")
     for wrong in ("train[", "train[1:2:3]", "", "train[:101%]", "train[:5](closest)"):
         with pytest.raises(ValueError, match=r"^split: "):

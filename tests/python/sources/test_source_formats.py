@@ -245,7 +245,7 @@ def test_csv_with_text_behind_a_quote(tmp_path: Path) -> None:
         list(csv.reader(file, strict=True))
     rows = iter(CsvShardedSource(path))
     assert next(rows) == {"a": "1", "b": "x"}
-    with pytest.raises(ValueError, match=r"row 1: line 3: field 2 has text behind the quote that"):
+    with pytest.raises(ValueError, match=r"row 1: line 3: field 2 has text after the quote that"):
         next(rows)
     good = [{"a": "1", "b": "x"}, {"a": "4", "b": 'it is "z" here'}]
     assert list(CsvShardedSource(path, on_error="skip")) == good

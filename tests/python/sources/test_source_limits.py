@@ -246,7 +246,7 @@ def test_a_line_larger_than_the_memory(tmp_path: Path, kind: str, suffix: str, w
     *errors, after = little_memory(tmp_path, path, way, 40)
     assert len(errors) == 2
     for error in errors:
-        assert error.startswith(f"MemoryError: {path} row 5 (or one behind it): "), error
+        assert error.startswith(f"MemoryError: {path} row 5 (or one after it): "), error
     assert after == "small True"
 
 

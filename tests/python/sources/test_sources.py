@@ -190,7 +190,7 @@ def test_create_source_reads_each_kind(tmp_path: Path) -> None:
     assert texts(tmp_path / "e.txt", content_field="body") == [{"body": "6"}]
     assert texts(tmp_path / "f.pq", columns=["x"]) == [{"x": 1}]
     assert texts(tmp_path / "data", "json") == [{"text": "8"}]
-    with pytest.raises(ValueError, match=r"format of .*data cannot be told"):
+    with pytest.raises(ValueError, match=r"format of .*data is not clear"):
         texts(tmp_path / "data")
 
 
@@ -344,7 +344,7 @@ def test_streaming_data_sets_go_on_unless_shuffled() -> None:
     assert list(source.open_shard_at_row("hf_dataset:0", 2000)) == rows[2000:]
     shuffled = wrap_hf_dataset(stream.shuffle(seed=1, buffer_size=10))
     assert sorted(row["i"] for row in shuffled) == list(range(2500))
-    with pytest.raises(ValueError, match="shuffled cannot be gone on with"):
+    with pytest.raises(ValueError, match="shuffled cannot be resumed exactly"):
         list(shuffled.open_shard_at_row("hf_dataset:0", 5))
 
 

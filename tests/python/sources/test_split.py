@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from batches import loaded_rows
+from easydata.cli.flags import Choice, UsageError, config_values
 from easydata.core.config import ConfigError
 from easydata.sources import JsonShardedSource, ParquetShardedSource
 from easydata.sources.sharded_source import ShardedDataSource
+from programs import run_python
 
 from easydata import (
     AsyncDataLoader,
@@ -233,3 +235,32 @@ def test_rows_that_python_shuffles_are_split_before() -> None:
     )
     with pytest.raises(ValueError, match=r"split them before they are shuffled"):
         numbers(shuffled.take(50).split(PARTS)["test"])
+
+
+def test_parts_are_flags_too(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", "jsonl", 300)
+    parts = source.split({"train": 0.9, "validation": 0.1}, seed=3)
+    command = f"-m easydata.cli convert {tmp_path}/in/** --format jsonl --part-seed 3".split()
+
+    def convert(out: str, *flags: str, status: int = 0) -> Any:
+        folder = ["--output-dir", str(tmp_path / out)]
+        return run_python(*command, *folder, *flags, status=status)
+
+    for number, given in enumerate((["train=0.9,validation=0.1"], ["train=0.9", "validation=0.1"])):
+        name = ("train", "validation")[number]
+        flags = [flag for each in given for flag in ("--parts", each)]
+        convert(name, *flags, "--part", name)
+        shards = sorted((tmp_path / name).rglob("*.jsonl"))
+        written = [json.loads(line) for shard in shards for line in shard.open()]
+        assert sorted(row["n"] for row in written) == sorted(numbers(parts[name]))
+    said = convert("no", "--parts", "train=9,validation=1", "--part", "train", status=2).stderr
+    assert "a share is above 0, and 1 at most" in said
+    for wrong, says in {
+        "train=x": "--parts takes NAME=SHARE, such as train=0.98,validation=0.02",
+        "a=0.5,a=0.5": "--parts names 'a' twice",
+    }.items():
+        with pytest.raises(UsageError, match=says):
+            config_values(["x"], None, {"parts": [wrong]}, Choice(("DatasetConfig",)))
+    for wrong in ("train", "=0.5", "train=0.5,"):
+        with pytest.raises(UsageError, match="--parts takes NAME=SHARE"):
+            config_values(["x"], None, {"parts": [wrong]}, Choice(("DatasetConfig",)))

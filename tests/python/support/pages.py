@@ -1,12 +1,13 @@
 """The pages of docs/, and README.md, as blocks that can be run.
 
-    python tests/python/docs/pages.py docs/quickstart.md [--write]
+    python tests/python/support/pages.py docs/quickstart.md [--write]
 
 runs a page and shows where its blocks print something else than it says; with --write, it then says
 what they print.
 """
 
 import doctest
+import importlib.util
 import itertools
 import json
 import os
@@ -29,7 +30,8 @@ SHOWN = ("bash", "cpp", "cmake")
 
 _FENCE = re.compile(r"^```(\S*)\s*$")
 _MARK = re.compile(r"^<!-- (after|needs|not run): (.+?) -->$")
-_FILE = re.compile(r"^# (\S+\.ya?ml)\b")
+# A block that begins so is a file: all YAML, and programs that a later command starts.
+_FILE = re.compile(r"^# (\S+\.(?:ya?ml|py))$|^# (\S+\.ya?ml)\b")
 
 
 @dataclass
@@ -147,6 +149,18 @@ class Ran:
     got: str
     status: int
     lines: tuple[int, int] | None
+    text: str = ""
+    seconds: float = 0
+
+
+FIRST_BATCH = ".pack().load()"
+"""What the block of the quickstart has that gives the first packed batch."""
+
+
+def to_first_batch(ran: Sequence[Ran]) -> list[Ran]:
+    """What a newcomer types or pastes, up to the first packed batch and with it."""
+    last = next(i for i, each in enumerate(ran) if FIRST_BATCH in each.text)
+    return list(ran[: last + 1])
 
 
 def run(
@@ -178,34 +192,39 @@ def run(
             if block.kind == "console":
                 for command in commands(block):
                     steps.append({"kind": "console", "text": command.text})
-                    ran.append(Ran(command.lines[0], command.output, "", 0, command.lines))
+                    lines = command.lines
+                    ran.append(Ran(lines[0], command.output, "", 0, lines, command.text))
                 continue
-            steps.append({"kind": block.kind, "text": block.text, "name": _name(block, each)})
-            ran.append(Ran(block.line, block.output or "", "", 0, block.output_lines))
-    for one, (got, status) in zip(ran, _drive(steps, folder), strict=True):
-        one.got, one.status = got, status
+            name, is_file = _name(block, each)
+            kind = "file" if is_file else block.kind
+            steps.append({"kind": kind, "text": block.text, "name": name})
+            wanted = block.output or ""
+            ran.append(Ran(block.line, wanted, "", 0, block.output_lines, block.text))
+    for one, done in zip(ran, _drive(steps, folder), strict=True):
+        one.got, one.status, one.seconds = done
     begin = max(i for i, step in enumerate(steps) if step["kind"] == "new page")
     return ran[begin + 1 :]
 
 
-def _name(block: Block, page: Page) -> str:
-    """The file that a YAML block is; of others, what a traceback calls it."""
-    if block.kind != "yaml":
-        return f"{page.name}:{block.line}"
-    found = _FILE.match(block.text)
-    assert found, f"{page.name}:{block.line}: a YAML block begins with `# its-name.yaml`"
-    return found[1]
+def _name(block: Block, page: Page) -> tuple[str, bool]:
+    """The file that a block is, or what a traceback calls it; and whether it is a file."""
+    found = _FILE.match(block.text.partition("\n")[0])
+    if found:
+        return found[1] or found[2], True
+    assert block.kind != "yaml", f"{page.name}:{block.line}: begin with `# its-name.yaml`"
+    return f"{page.name}:{block.line}", False
 
 
-def _drive(steps: Sequence[dict[str, str]], folder: Path) -> list[tuple[str, int]]:
-    """Runs steps in a fresh process and folder: what each printed, and its status."""
+def _drive(steps: Sequence[dict[str, str]], folder: Path) -> list[tuple[str, int, float]]:
+    """Runs steps in a fresh process and folder: what each printed, its status, its seconds."""
     work, tools = folder / "work", folder / "bin"
     work.mkdir(exist_ok=True)
     tools.mkdir()
-    command = tools / "easydata"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m easydata.cli "$@"\n')
-    command.chmod(0o755)
-    (tools / "python").symlink_to(sys.executable)
+    starts = {"easydata": "-m easydata.cli", "torchrun": "-m torch.distributed.run", "python": ""}
+    for name, options in starts.items():
+        command = tools / name
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" {options} "$@"\n')
+        command.chmod(0o755)
     results = folder / "results.json"
     variables = {
         "PATH": f"{tools}:{os.environ['PATH']}",
@@ -218,7 +237,7 @@ def _drive(steps: Sequence[dict[str, str]], folder: Path) -> list[tuple[str, int
     run_python(
         DRIVER, results, variables=variables, input=json.dumps(list(steps)), cwd=work, timeout=600
     )
-    return [(got, status) for got, status in json.loads(results.read_text(encoding="utf-8"))]
+    return [tuple(each) for each in json.loads(results.read_text(encoding="utf-8"))]
 
 
 _TRACEBACK = "Traceback (most recent call last):"
@@ -263,7 +282,7 @@ def _compare(path: Path, write: bool) -> None:
     import tempfile
 
     page = read_page(path.resolve())
-    present = frozenset(n for n in ("torch", "jax", "pandas", "polars") if has_module(n))
+    present = modules_of(page)
     with tempfile.TemporaryDirectory() as folder:
         ran = run(page, Path(folder), present)
     for each in reversed(ran):
@@ -289,11 +308,10 @@ def _insert_output(page: Page, line: int, got: str) -> None:
     page.lines[end + 1 : end + 1] = ["", "```text", *got.split("\n"), "```"]
 
 
-def has_module(name: str) -> bool:
-    """Whether a module can be imported."""
-    import importlib.util
-
-    return importlib.util.find_spec(name) is not None
+def modules_of(page: Page) -> frozenset[str]:
+    """The modules that blocks of a page need, as far as they are there."""
+    named = {name for block in page.blocks for name in block.needs}
+    return frozenset(name for name in named if importlib.util.find_spec(name) is not None)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     python run_blocks.py RESULTS < steps.json
 
-Steps are `{"kind": "python" | "console" | "yaml" | "new page", "text": ..., "name": ...}`. RESULTS
-gets `[[what was printed, status], ...]`: standard output and error together, as on a terminal. All
-Python of a page shares one namespace; a YAML block becomes the file that its name says.
+Steps are `{"kind": "python" | "console" | "file" | "new page", "text": ..., "name": ...}`. RESULTS
+gets `[[what was printed, status, seconds], ...]`: standard output and error together, as on a
+terminal. All Python of a page shares one namespace; a file is written under its name.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ import io
 import json
 import subprocess
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -45,20 +46,21 @@ def run_command(text: str) -> tuple[str, int]:
 
 def main() -> None:
     """Runs the steps."""
-    results: list[tuple[str, int]] = []
+    results: list[tuple[str, int, float]] = []
     names: dict[str, Any] = {}
     for step in json.load(sys.stdin):
         kind, text = step["kind"], step["text"]
+        begin = time.monotonic()
+        done = ("", 0)
         if kind == "new page":
             names = {"__name__": "__main__"}
-            results.append(("", 0))
         elif kind == "python":
-            results.append(run_python(text, step["name"], names))
-        elif kind == "yaml":
+            done = run_python(text, step["name"], names)
+        elif kind == "file":
             Path(step["name"]).write_text(text + "\n", encoding="utf-8")
-            results.append(("", 0))
         else:
-            results.append(run_command(text))
+            done = run_command(text)
+        results.append((*done, time.monotonic() - begin))
     Path(sys.argv[1]).write_text(json.dumps(results), encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from chat_rows import Row, tokenizer
 from data_folders import SHARED, needs_shared
-from easydata.trainers import SFTPreprocessTransform
+from easydata.trainers import DPOPreprocessTransform, SFTPreprocessTransform
 
 import easydata
 
@@ -247,3 +247,63 @@ def test_parts_with_a_value_are_text() -> None:
     made = list(easydata.JsonShardedSource(str(path)).transform(transform))
     assert made == [example for row in plain for example in transform.examples(row)]
     assert len(made) == len(rows)
+
+
+def test_parts_of_thoughts_and_calls_are_these() -> None:
+    """Parts of LLaMA-Factory (v1) that are no text; their values are text or JSON."""
+
+    def part(kind: str, value: Any) -> dict[str, Any]:
+        return {"type": kind, "value": value if isinstance(value, str) else json.dumps(value)}
+
+    call = {"name": "f", "arguments": {"a": 1}}
+    asked = message("user", "q")
+    given = {
+        "role": "assistant",
+        "content": [
+            part("reasoning", "hm "),
+            part("reasoning", "so"),
+            part("text", "a"),
+            part("tool_call", call),
+            part("tool_call", [{**call, "name": "g"}]),
+        ],
+    }
+    calls = [{"type": "function", "function": {**call, "name": name}} for name in "fg"]
+    plain = {**message("assistant", "a"), "reasoning_content": "hm so", "tool_calls": calls}
+    template = (
+        "{% for m in messages %}[{{ m.role }}] {{ m.reasoning_content }}|{{ m.content }}|"
+        "{% for c in m.tool_calls or [] %}{{ c.function.name }} {{ c.function.arguments | tojson }}"
+        "{% endfor %}\n{% endfor %}"
+    )
+    transform = SFTPreprocessTransform(tokenizer(), 512, chat_template=template, fixed_shapes=False)
+    made = list(transform.examples({"messages": [asked, given]}))
+    assert made == list(transform.examples({"messages": [asked, plain]}))
+    both = {**given, "reasoning_content": "another"}
+    with pytest.raises(ValueError, match="two reasonings, one in 'reasoning_content' and one in a"):
+        list(transform.examples({"messages": [asked, both]}))
+    # What is no call stays an error that names the part.
+    wrong = {"role": "assistant", "content": [part("tool_call", "no JSON")]}
+    with pytest.raises(ValueError, match=r"content\[0\] is a part of type 'tool_call'"):
+        list(transform.examples({"messages": [asked, wrong]}))
+
+
+def test_pairs_as_llama_factory_has_them() -> None:
+    transform = DPOPreprocessTransform(tokenizer(), 64, 64, chat_template=TEMPLATE)
+    asked, good, bad = message("user", "q"), message("assistant", "yes"), message("assistant", "no")
+    expected = list(transform.examples({"prompt": [asked], "chosen": [good], "rejected": [bad]}))
+
+    def turn(who: str, text: str) -> dict[str, Any]:
+        return {"from": who, "value": text}
+
+    for row in (
+        {"chosen_messages": [asked, good], "rejected_messages": [asked, bad]},
+        {
+            "conversations": [turn("human", "q")],
+            "chosen": turn("gpt", "yes"),
+            "rejected": turn("gpt", "no"),
+        },
+        {"instruction": "q", "chosen": "yes", "rejected": "no"},
+    ):
+        assert list(transform.examples(row)) == expected
+    strange = {"speaker": "gpt", "utterance": "yes"}
+    with pytest.raises(TypeError, match="'chosen' holds an object with 'speaker', 'utterance'"):
+        list(transform.examples({"prompt": "q", "chosen": strange, "rejected": "no"}))

@@ -1,48 +1,108 @@
-"""EasyDeL's own trainers take our sources, and train on them as on their own data sets."""
+"""EasyDeL's own trainers take our sources as they are, and train on them as on data sets."""
 
+import importlib
 import json
-import os
 import subprocess
 import sys
-from importlib.util import find_spec
+from abc import ABC, abstractmethod
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from data_folders import tokenizer_folder
-from easydata.trainers.easydel import source
+from pages import read_page
 
 import easydata
-from easydata import AsyncDataLoader
 
 ROOT = Path(__file__).resolve().parents[3]
 TRAINING = Path(__file__).with_name("easydel_training.py")
-# EasyDeL needs torch and pillow, and does not say so; the last ones are ours.
-REQUIRED = ("easydel==0.3.0", "pillow", "torch==2.13.0", "pyarrow==25.0.1")
+PREPARED = ("sft", "dpo", "kto", "bco", "orpo", "cpo", "reward")
 
 
-@pytest.fixture(scope="module")
-def easydel_python() -> Path:
-    """The Python of a virtual environment with EasyDeL: three gigabytes, made once a checkout."""
-    folder = ROOT / "build" / "venv-easydel"
-    python, stamp = folder / "bin" / "python", folder / "installed"
-    wanted = "\n".join(REQUIRED)
-    if not stamp.exists() or stamp.read_text() != wanted:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-        install = [str(python), "-m", "pip", "install", "-q", *REQUIRED]
-        done = subprocess.run(install, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            pytest.skip(f"EasyDeL 0.3.0 cannot be installed: {done.stderr[-300:]}")
-        stamp.write_text(wanted)
-    return python
+# Without EasyDeL: its base of sources is an ABC in a module, and no more is asked of it.
+
+
+@pytest.fixture
+def their_base(monkeypatch: pytest.MonkeyPatch) -> type[ABC]:
+    """What EasyDeL's module is as soon as it is imported."""
+
+    class Base(ABC):
+        @abstractmethod
+        def num_shards(self) -> int: ...
+
+    protocols = ModuleType("easydel.data.core.protocols")
+    monkeypatch.setitem(sys.modules, protocols.__name__, protocols)
+    base = importlib.import_module("easydata.sources.sharded_source").ShardedDataSource
+    monkeypatch.setattr(base, "_in_easydel", False)
+    # While it is being imported there is no base yet, which is asked for again.
+    rows = easydata.create_source(easydata.DatasetConfig(data_files=[{"n": 1}]))
+    assert not isinstance(rows, Base)
+    protocols.ShardedDataSource = Base  # type: ignore[attr-defined]
+    return Base
+
+
+def test_sources_are_easydel_s_once_it_is_imported(their_base: type[ABC], tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"n": 1}\n')
+    before = easydata.JsonShardedSource(tmp_path / "rows.jsonl")
+    for source in (before, before.filter(bool), before.shuffle("rows"), before.take(1)):
+        assert isinstance(source, their_base)
+        assert source.__class__ is type(source)
+    assert not isinstance(easydata.AsyncDataLoader(before, batch_size=1), their_base)
+    assert not isinstance([], their_base)
+
+
+def test_nothing_of_easydel_is_imported_by_us() -> None:
+    code = "import sys, easydata; isinstance(easydata.create_source, easydata.ShardedDataSource)"
+    shown = "print([name for name in sys.modules if name.startswith('easydel')])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; {shown}"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_map_takes_what_trainers_give_it() -> None:
+    """As `datasets` does: KTOTrainer calls it so, and asks for the names of columns."""
+
+    def plus(row: dict[str, Any], more: int) -> dict[str, Any]:
+        return {**row, "sum": row["n"] + more}
+
+    rows = easydata.create_source(easydata.DatasetConfig(data_files=[{"n": 1}, {"n": 2}]))
+    made = rows.map(plus, fn_kwargs={"more": 5}, writer_batch_size=10)
+    assert list(made) == [{"n": 1, "sum": 6}, {"n": 2, "sum": 7}]
+    assert rows.column_names == ["n"]
+    assert made.column_names == ["n", "sum"]
+    with pytest.raises(TypeError, match="more"):
+        list(rows.map(plus))
+
+
+def test_transforms_of_others_say_themselves_that_they_expand() -> None:
+    class Twice:  # as EasyDeL's BCOPreprocessTransform
+        is_filter = is_expand = True
+
+        def __call__(self, row: dict[str, Any]) -> Any:
+            yield row
+            yield {"n": -row["n"]}
+
+    rows = easydata.create_source(easydata.DatasetConfig(data_files=[{"n": 1}, {"n": 2}]))
+    made = rows.transform(Twice())
+    assert [row["n"] for row in made] == [1, -1, 2, -2]
+    with easydata.AsyncDataLoader(made, batch_size=4) as loader:
+        assert next(iter(loader))["n"].tolist() == [1, -1, 2, -2]
+    with pytest.raises(TypeError, match="may drop or add rows"):
+        len(made)
+
+
+# With EasyDeL.
 
 
 def write_rows(folder: Path) -> None:
     """Sums as prompts, with good and bad answers: JSONL, and two Parquet files; a tokenizer."""
     rows = [
         {
+            "number": n,
             "prompt": f"{n} + {n} = ",
             "completion": f"{n + n}",
             "chosen": f"{n + n}",
@@ -57,47 +117,71 @@ def write_rows(folder: Path) -> None:
         (folder / path.name).write_bytes(path.read_bytes())
 
 
-@pytest.mark.sliced
-@pytest.mark.parametrize("kind", ["sft", "dpo"])
-def test_losses_on_a_source_are_those_on_its_rows(
-    kind: str, easydel_python: Path, tmp_path: Path
-) -> None:
-    write_rows(tmp_path)
-    package = Path(easydata.__file__).parents[1]
+def with_easydel(*arguments: object) -> str:
+    """What a program printed that ran with EasyDeL; skips where that cannot be installed."""
     done = subprocess.run(
-        [str(easydel_python), str(TRAINING), kind, str(tmp_path)],
+        [str(ROOT / "script/easydel"), *map(str, arguments)],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(package), "JAX_PLATFORMS": "cpu"},
         check=False,
     )
+    if done.returncode == 3 and "cannot be installed" in done.stderr:
+        pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert [each["form"] for each in found] == ["parquet", "jsonl", "mixed"]
-    for each in found:
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What easydel_training.py says of all trainers, in one process: EasyDeL imports slowly."""
+    folder = tmp_path_factory.mktemp("easydel")
+    write_rows(folder)
+    lines = with_easydel(TRAINING, folder).splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def of(trained: list[dict[str, Any]], trainer: str) -> dict[str, dict[str, Any]]:
+    return {each.get("form", ""): each for each in trained if each["trainer"] == trainer}
+
+
+@pytest.mark.sliced
+@pytest.mark.parametrize("trainer", [*PREPARED, "raw"])
+def test_losses_on_a_source_are_those_on_its_rows(
+    trainer: str, trained: list[dict[str, Any]]
+) -> None:
+    found = of(trained, trainer)
+    several = {"sft": 3, "bco": 2, "raw": 2}
+    assert len(found) == several.get(trainer, 1)
+    for each in found.values():
         assert len(each["source"]) == 2
         assert each["source"] == pytest.approx(each["data set"], rel=1e-6)
         # The step changed the model.
         assert each["source"][0] != each["source"][1]
-    parquet, jsonl, mixed = (each["source"] for each in found)
-    assert parquet == pytest.approx(jsonl, rel=1e-6)
-    assert mixed != pytest.approx(jsonl, rel=1e-6)
+    if trainer == "sft":
+        jsonl, parquet, mixed = (found[form]["source"] for form in ("jsonl", "parquet", "mixed"))
+        assert parquet == pytest.approx(jsonl, rel=1e-6)
+        assert mixed != pytest.approx(jsonl, rel=1e-6)
 
 
-def test_other_data_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text('{"n": 1}\n' * 4)
-    rows = easydata.JsonShardedSource(tmp_path / "rows.jsonl")
-    other: Any = [{"n": 1}]
-    with pytest.raises(TypeError, match=r"takes a source of EasyData.*got list"):
-        source(other)
-    with AsyncDataLoader(rows, batch_size=2) as loader:
-        loaded: Any = loader
-        with pytest.raises(TypeError, match=r"make batches themselves.*got AsyncDataLoader"):
-            source(loaded)
+@pytest.mark.sliced
+def test_prompts_and_masks_of_grpo_are_those_that_its_trainer_prepares(
+    trained: list[dict[str, Any]],
+) -> None:
+    (each,) = of(trained, "grpo").values()
+    assert len(each["source"]) == 2
+    assert each["source"] == each["own"]
+    masks = [mask for batch in each["source"] for mask in batch["attention_mask"]]
+    assert len(masks) == 8
+    assert all(0 in mask and mask == sorted(mask) for mask in masks)  # padded at the left
 
 
-@pytest.mark.skipif(find_spec("easydel") is not None, reason="EasyDeL is installed here")
-def test_the_error_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text('{"n": 1}\n')
-    with pytest.raises(ModuleNotFoundError, match=r"needs EasyDeL; pip install easydel==0\.3\.0"):
-        source(easydata.JsonShardedSource(tmp_path / "rows.jsonl"))
+@pytest.mark.sliced
+def test_what_the_page_shows_runs(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer").mkdir()
+    write_rows(tmp_path / "tokenizer")
+    (tmp_path / "tokenizer/rows.jsonl").rename(tmp_path / "rows.jsonl")
+    blocks = read_page(ROOT / "docs/guide/easydel.md").blocks
+    program = tmp_path / "page.py"
+    shown = "\n".join(block.text for block in blocks if block.kind == "python")
+    program.write_text(f"import os\nos.chdir({str(tmp_path)!r})\n{shown}")
+    assert with_easydel(program).endswith("trained\n")

@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 from chat_rows import assistant, chat, tokenizer, user
-from easydata.trainers import DPOPreprocessTransform, SFTPreprocessTransform
+from easydata.trainers import (
+    DPOPreprocessTransform,
+    GRPOPreprocessTransform,
+    RewardPreprocessTransform,
+    SFTPreprocessTransform,
+)
 from programs import run_python
 
 
@@ -75,7 +80,9 @@ def test_ids_of_0_are_tokens(layout: str) -> None:
         assert row[side] in shown
         mask = example.get(f"{side}_attention_mask")
         ids = example[column]
-        assert by_column[column].tokens == (len(ids) if mask is None else sum(mask))
+        # TRL's answers are shown behind their prompt.
+        whole = len(ids) + len(example["prompt_ids"]) if mask is None else sum(mask)
+        assert by_column[column].tokens == whole
 
 
 def test_bos_twice_is_said() -> None:
@@ -170,3 +177,27 @@ def test_a_system_message_that_no_loop_prints_is_listed() -> None:
         ("system", True),
         ("user", True),
     ]
+
+
+def test_answers_of_trl_are_shown_behind_their_prompts() -> None:  # N12
+    shown = {}
+    for layout in ("easydel", "trl"):
+        transform = DPOPreprocessTransform(tokenizer(), layout=layout)
+        row = {"prompt": [user("Hm!")], "chosen": [assistant("!a")], "rejected": [assistant("b")]}
+        shown[layout] = transform.explain(row).examples
+    for a, b in zip(shown["easydel"], shown["trl"], strict=True):
+        assert (a.tokens, a.trained, a.parts) == (b.tokens, b.trained, b.parts)
+        assert [trained for _, trained in b.parts] == [False, True]
+    assert [each.column for each in shown["trl"]] == ["chosen_ids", "rejected_ids"]
+
+
+def test_what_is_not_trained_on_is_not_called_so() -> None:  # N12
+    prompts = GRPOPreprocessTransform(tokenizer(), 64)
+    (example,) = prompts.explain({"prompt": [user("Hm!")]}).examples
+    assert (example.trained, [trained for _, trained in example.parts]) == (0, [False])
+    rewards = RewardPreprocessTransform(tokenizer(), 64)
+    row = {"chosen": chat(), "rejected": chat(turns=2)}
+    explained = rewards.explain(row)
+    assert [each.trained for each in explained.examples] == [0, 0]
+    assert "tokens, scored as a whole\n" in str(explained)
+    assert "⟦" not in str(explained)

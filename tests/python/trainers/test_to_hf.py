@@ -95,6 +95,17 @@ def test_typed_rows_stay_as_they_are(tmp_path: Path) -> None:
     assert list(source.to_hf()) == list(source)
 
 
+def test_labels_of_packed_rows_are_int64(tmp_path: Path) -> None:
+    """Torch's losses take no others; the ids stay the engine's int32."""
+    rows = [{"input_ids": list(range(1, n % 5 + 2))} for n in range(20)]
+    source = easydata.create_source(easydata.DatasetConfig(data_files=rows))
+    packed = easydata.PackedShardedSource(source, 8, 0, labels=True, shuffle=False)
+    for made, own in zip(packed.to_hf(), packed, strict=True):
+        types = {name: str(values.dtype) for name, values in made.items()}
+        assert types == {**dict.fromkeys(own, "int32"), "labels": "int64"}
+        assert made["labels"].tolist() == own["labels"].tolist()
+
+
 class CountedSource(ShardedDataSource[dict[str, Any]]):
     """A source in Python, which tells how many rows were read of it."""
 

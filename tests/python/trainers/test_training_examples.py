@@ -54,9 +54,7 @@ def steps(lines: list[str]) -> list[int]:
     ],
 )
 def test_a_loop_goes_on_where_it_stopped(name: str, wanted: list[str], tmp_path: Path) -> None:
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    whole.mkdir()
-    parts.mkdir()
+    whole, parts = tmp_path / "whole", tmp_path / "runs/parts"  # which the example makes
     undisturbed = losses(name, wanted, f"--folder={whole}", "--steps=6")
     assert steps(undisturbed) == [1, 2, 3, 4, 5, 6]
     assert len({line.split()[-1] for line in undisturbed}) == 6
@@ -71,16 +69,30 @@ def test_the_hugging_face_trainer_goes_on_where_it_stopped(tmp_path: Path) -> No
     undisturbed = losses(name, wanted)
     assert steps(undisturbed) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert len({line.split()[-1] for line in undisturbed}) == 8
-    assert losses(name, wanted, f"--folder={tmp_path}", "--steps=4") == undisturbed[:4]
-    assert losses(name, wanted, f"--folder={tmp_path}", "--steps=8") == undisturbed
+    folder = f"--folder={tmp_path / 'runs/parts'}"
+    assert losses(name, wanted, folder, "--steps=4") == undisturbed[:4]
+    assert losses(name, wanted, folder, "--steps=8") == undisturbed
+
+
+@pytest.mark.sliced
+def test_the_hugging_face_trainer_runs_on_two_processes(tmp_path: Path) -> None:
+    """The first one reads, and the rows of both have one length."""
+    two = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+    given = (f"--folder={tmp_path}", "--steps=3")
+    found = losses(
+        "train_hf_trainer.py", ["transformers", "accelerate", "torch"], *given, launcher=two
+    )
+    assert sorted(steps(found)) == [1, 1, 2, 2, 3, 3]  # each process prints
+    assert len(set(found)) == 3
 
 
 @pytest.mark.sliced
 def test_accelerate_goes_on_with_two_processes(tmp_path: Path) -> None:
     """What one process began two go on with: each gets half of each batch."""
     name, wanted = "train_accelerate.py", ["accelerate", "torch", "tokenizers"]
-    assert steps(losses(name, wanted, f"--folder={tmp_path}", "--steps=2")) == [1, 2]
+    folder = tmp_path / "run"
+    assert steps(losses(name, wanted, f"--folder={folder}", "--steps=2")) == [1, 2]
     two = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
-    given = (f"--folder={tmp_path}", "--steps=4")
+    given = (f"--folder={folder}", "--steps=4")
     assert steps(losses(name, wanted, *given, launcher=two)) == [3, 4]
-    assert len(list(tmp_path.glob("checkpoint/random_states_*"))) == 2  # one of each process
+    assert len(list(folder.glob("checkpoint/random_states_*"))) == 2  # one of each process

@@ -184,7 +184,7 @@ def test_expand_chains_before_between_and_last() -> None:
 
 
 def test_chain_refuses_what_cannot_be_called() -> None:
-    with pytest.raises(TypeError, match="expected a Transform"):
+    with pytest.raises(TypeError, match="takes a Transform or a function of a row, not"):
         ChainedTransform([3])  # type: ignore[list-item]
 
 

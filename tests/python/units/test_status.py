@@ -65,7 +65,7 @@ def test_status_of_a_job_that_runs_is_killed_and_is_finished(
     assert found["units_done"] >= 1
     lines = status.lines("out")
     assert lines[0].startswith(f"out: stopped: {found['units_done']} of 3 units ")
-    assert "run the same job again to go on" in lines[1]
+    assert "run the same job again to resume" in lines[1]
     Path("go").touch()
     job = start(folder, config)
     job.communicate(timeout=60)

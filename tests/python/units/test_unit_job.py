@@ -86,7 +86,7 @@ class _Mark:
     [
         (lambda row: row, "is a lambda (<lambda>), which other processes cannot import: put it"),
         (_local(), "is a function within a function (_local.<locals>.inner), which other"),
-        (_Mark(), "is an object (_Mark), which other processes cannot be told: make it in a"),
+        (_Mark(), "is an object (_Mark), which cannot be sent to other processes: make it in a"),
     ],
     ids=["lambda", "closure", "object"],
 )

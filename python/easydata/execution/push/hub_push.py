@@ -1,7 +1,7 @@
 """Pushing finished outputs to a dataset repository of the Hub.
 
 Shards go up first, in as many commits as it takes, into a folder of this push that no reader looks
-into (`.easydata/...`); a push that is run again goes on there. One last commit then puts them in
+into (`.easydata/...`); a push that is run again resumes there. One last commit then puts them in
 their places, deletes what an earlier push left, and tells in the card and in `_metadata.json` what
 is there: until then readers see what was there before, and never a part of what comes.
 """
@@ -128,7 +128,7 @@ class HubPush:
             except BaseException as error:
                 if isinstance(error, (OSError, KeyboardInterrupt)):
                     folders = ", ".join(output.folder for output in outputs.values())
-                    error.add_note(f"{folders} is whole; push it again to go on")
+                    error.add_note(f"{folders} is whole; push it again to resume")
                 raise
         return self._repository.url
 
@@ -287,7 +287,7 @@ def push_to_hub(
     """Pushes a finished output to a dataset repository of the Hub.
 
     Readers see what was there before until the last commit, and then what is pushed. A push that
-    was interrupted and is run again goes on where it was. Files of an earlier push that this one
+    was interrupted and is run again resumes where it was. Files of an earlier push that this one
     does not have are deleted, and no others.
 
     Args:
@@ -315,7 +315,7 @@ def push_to_hub(
 
 
 def _name_parts(shards: Sequence[Shard]) -> tuple[str, str]:
-    """What stands before and behind the numbers of shards: "shard-" and ".parquet"."""
+    """What comes before and after the numbers of shards: "shard-" and ".parquet"."""
     matches = [_NUMBERED.fullmatch(shard.name) for shard in shards]
     parts = {(match[1], match[2]) for match in matches if match is not None}
     if len(parts) != 1 or None in matches:

@@ -421,5 +421,5 @@ def _cure(status: int | None, error: Exception) -> str:
     if status == 404:
         return "; there is no such repository, or the token does not see it"
     if _may_pass(error, status):
-        return "; run it again to go on: what is uploaded stays"
+        return "; run it again to resume: what is uploaded stays"
     return ""

@@ -129,7 +129,7 @@ def write_by_units(
     logs: dict[int, str] = {}
     is_finished = False
     try:
-        counts = Counts(job.progress, opened["kept_shards"])
+        counts = Counts(job.progress, opened["kept_shards"], opened["units"])
 
         def done(record: dict[str, Any]) -> None:
             native.add_unit(record)
@@ -156,14 +156,18 @@ def write_by_units(
 class Counts:
     """What is written so far, for those who show it."""
 
-    def __init__(self, progress: _Progress | None, kept: int) -> None:
+    def __init__(self, progress: _Progress | None, kept: int, units: int | None) -> None:
         self._progress = progress
         self._totals = {"rows": 0, "tokens": 0, "bytes": 0, "shards": kept, "kept_shards": kept}
+        if units is not None:
+            self._totals |= {"input_parts": kept, "total_input_parts": units}
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Counts a unit that is done."""
         shard = record["shard"]
         self._totals["shards"] += 1
+        if "input_parts" in self._totals:
+            self._totals["input_parts"] += 1
         for name in ("rows", "tokens", "bytes"):
             self._totals[name] += shard.get(name) or 0
         seconds = max(record.get("seconds") or 0, 1e-9)

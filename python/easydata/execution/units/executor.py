@@ -44,7 +44,7 @@ class UnitExecutor(Protocol):
         """Writes units in any order, a bounded number of them at once.
 
         A unit whose process dies is tried again, MOST_ATTEMPTS times in all; one that fails on its
-        data has failed. The others go on. Both functions are called in this thread.
+        data has failed. The others continue. Both functions are called in this thread.
 
         Args:
             job: The job.

@@ -64,7 +64,7 @@ def fill_by_units(
     tasks: list[Task] = [{"unit": 0, "runs": None}] if divided is None else divided
     told = dataclasses.replace(job_of(context, name, threads, is_fill=True), fill_packed=packed)
     failures: dict[int, UnitFailure] = {}
-    counts = Counts(progress, 0)
+    counts = Counts(progress, 0, len(tasks))
 
     def failed(unit: int, failure: UnitFailure) -> None:
         failures[unit] = failure

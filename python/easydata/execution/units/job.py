@@ -151,9 +151,9 @@ def _stages_of_others(context: PipelineContext) -> Iterator[str]:
     for name in context.stages:
         if name not in _STAGES or name in context.applied:
             yield (
-                f"{name!r} is a stage of your own (apply()), which no other process can be told: "
-                "save what comes before it by units and go on from there, or leave out "
-                "save.processes and ray.enabled"
+                f"{name!r} is a stage of your own (apply()), which cannot be sent to other "
+                "processes: save what comes before it by units and continue from there, or "
+                "leave out save.processes and ray.enabled"
             )
 
 
@@ -203,7 +203,7 @@ def _named(value: Any) -> Any:
         )
     if path is None:
         raise ValueError(
-            f"is an object ({kind}), which other processes cannot be told: make it in a module, "
+            f"is an object ({kind}), which cannot be sent to other processes: make it in a module, "
             'and give its import path "module:name"'
         )
     if path.startswith("__main__:"):

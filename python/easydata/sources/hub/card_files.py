@@ -1,4 +1,4 @@
-"""The splits of a data set that its card or its names tell simply, without `datasets`."""
+"""The splits of a dataset that its card or its names tell simply, without `datasets`."""
 
 from __future__ import annotations
 

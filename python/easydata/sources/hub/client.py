@@ -30,7 +30,7 @@ class HubIsSilent(OSError):
 
 
 class HubClient:
-    """The Hub's API, for one who asks.
+    """The Hub's API, with one user's credentials.
 
     huggingface_hub's own functions for lists wait for ever for an answer, and try again for half a
     minute by themselves; the engine counts its attempts, and waits as it is told.
@@ -66,7 +66,7 @@ class HubClient:
             yield page
             address, query = response.links.get("next", {}).get("url", ""), {}
             if address and not address.startswith(self._endpoint + "/"):
-                raise ValueError("a list that goes on at another host")
+                raise ValueError("a list that continues at another host")
 
 
 def unless_stopped(work: Callable[[], T], is_stopped: Callable[[], bool], seconds: float) -> T:

@@ -30,7 +30,7 @@ _NEAR_NAMES_WITHIN = 2.0  # seconds; an error does without
 # As the options of storage have them.
 _STALL_TIMEOUT = 15.0
 _RETRY_TIMEOUT = 300.0
-_WHO = "say who you are (hf auth login, HF_TOKEN, or storage_options token)"
+_WHO = "log in (hf auth login, HF_TOKEN, or storage_options token)"
 _KEPT_TREES = 8
 
 _logger = logging.getLogger("easydata")
@@ -57,7 +57,7 @@ class HubIndex:
         self._options = dict(options)
 
     def access(self) -> tuple[str, str, bool]:
-        """Where the Hub is, the token that says who asks or "", and whether it may not be asked."""
+        """Where the Hub is, the token or "", and whether it may not be asked."""
         from huggingface_hub import constants, get_token
 
         endpoint = self._options.get("endpoint_url") or constants.ENDPOINT
@@ -178,7 +178,8 @@ def raise_hub_error(
     if isinstance(error, errors.GatedRepoError):
         raise PermissionError(
             errno.EACCES,
-            f"{name} is gated, and its owner lets in who asks: open {page} and ask, then {_WHO}",
+            f"{name} is gated: its owner grants access on request: open {page} and request "
+            f"it, then {_WHO}",
         ) from None
     if isinstance(error, errors.RevisionNotFoundError):
         raise FileNotFoundError(

@@ -1,9 +1,11 @@
-"""Data sets of the Hugging Face Hub, by their names."""
+"""Datasets of the Hugging Face Hub, by their names."""
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import glob
+import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,7 +26,7 @@ Row = dict[str, Any]
 
 
 def names_hub_dataset(config: DatasetConfig) -> bool:
-    """Whether a config names a data set of the Hub, and not files."""
+    """Whether a config names a dataset of the Hub, and not files."""
     data: Any = config.data_files
     names = [data] if isinstance(data, str | os.PathLike) else data
     if not isinstance(names, list | tuple):
@@ -35,7 +37,7 @@ def names_hub_dataset(config: DatasetConfig) -> bool:
 
 
 class HuggingFaceShardedSource(PlannedSource[Row]):
-    """A data set of the Hugging Face Hub as one shard, named "{dataset_name}:{split}".
+    """A dataset of the Hugging Face Hub as one shard, named "{dataset_name}:{split}".
 
     Its rows, and their order, are those of `datasets.load_dataset(dataset_name, subset,
     split=split)`. Its files are its blocks: what several processes share, and what a shuffle
@@ -46,7 +48,7 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         dataset_name: "org/name", or "org/name@revision" for a branch, a tag or a commit.
         split: A split, several ("train+test"), or slices of them: "train[100:200]", and where rows
             are counted "train[:1%]".
-        subset: One of the configs that the data set's card names, or a folder; None: the default.
+        subset: One of the configs that the dataset's card names, or a folder; None: the default.
         streaming: Whether files are read as they are needed. If not they are downloaded first, into
             the cache that huggingface_hub has, and `len()` is known.
         cache_dir: The folder of that cache; None: HF_HUB_CACHE. Files that it has are read from
@@ -67,7 +69,7 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         self._parts = parse_split(split)
         self._subset = subset
         self._streaming = streaming
-        # How it is read beside that; a data set's config has more to say.
+        # How it is read beside that; a dataset's config has more to say.
         options = None if cache_dir is None else {"cache_dir": cache_dir}
         self._config = DatasetConfig(data_files=self._address, storage_options=options)
         self._splits: HubSplits | None = None
@@ -83,7 +85,7 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         splits: HubSplits | None = None,
         listing: _native.FileListing | None = None,
     ) -> HuggingFaceShardedSource:
-        """The source of a data set's config; what is known of it needs not be asked for."""
+        """The source of a dataset's config; what is known of it needs not be asked for."""
         source = cls(str(config.data_files), config.split or "train", config.dataset_split_name)
         source._config = config
         source._commits = commits
@@ -93,7 +95,7 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
 
     @property
     def splits(self) -> HubSplits:
-        """What the data set has, at the commit that is read."""
+        """What the dataset has, at the commit that is read."""
         if self._splits is None:
             self._splits = find_splits(
                 self._address, self._subset, self._config.storage_options, self._commits
@@ -166,8 +168,10 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
     @property
     def _rows(self) -> ShardedDataSource[Row]:
         """The rows, as the features of the card have them."""
+        return self._with_types(self._one_shard)
+
+    def _with_types(self, rows: ShardedDataSource[Row]) -> ShardedDataSource[Row]:
         types, columns = self.splits.column_types, self.splits.columns or ()
-        rows = self._one_shard
         return rows.transform(CastFields(types, columns)) if types or columns else rows
 
     def _make_plan(self) -> _native.Plan:
@@ -199,6 +203,15 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         if self._streaming:
             raise TypeError("Streaming HuggingFace datasets don't support len()")
         return self._one_shard.num_rows()
+
+    def _why_unselected(self) -> str:
+        return self.files._why_unselected()
+
+    def _total(self) -> int:
+        return self._one_shard.num_rows()
+
+    def _select(self, numbers: list[int]) -> ShardedDataSource[Row]:
+        return self._with_types(self.files._select(self._one_shard.numbers_in_files(numbers)))
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self._dataset,), {"split": self._split, "subset": self._subset}
@@ -284,6 +297,18 @@ class _OneShard(PlannedSource[Row]):
         if ranges is None:
             return len(self._files)
         return sum(end - begin for begin, end in ranges)
+
+    def numbers_in_files(self, numbers: list[int]) -> list[int]:
+        """The numbers that rows have among those of all files."""
+        ranges = self._ranges()
+        if ranges is None:
+            return numbers
+        ends = list(itertools.accumulate(end - begin for begin, end in ranges))
+        out = []
+        for number in numbers:
+            index = bisect.bisect_right(ends, number)
+            out.append(ranges[index][1] - (ends[index] - number))
+        return out
 
     def _make_plan(self) -> _native.Plan:
         ranges = self._ranges()

@@ -47,7 +47,7 @@ def find_splits(
     storage_options: Mapping[str, Any] | None,
     commits: dict[str, str] | None = None,
 ) -> HubSplits:
-    """The splits of a data set, as `datasets.load_dataset(name, subset)` finds them.
+    """The splits of a dataset, as `datasets.load_dataset(name, subset)` finds them.
 
     They are what the card's `configs` say, else what the names of files and folders do. `datasets`
     finds them where it is installed; else what is simply said is read here.
@@ -59,7 +59,7 @@ def find_splits(
         commits: See data_files.pinned().
 
     Raises:
-        FileNotFoundError: There is no such data set, or no such subset.
+        FileNotFoundError: There is no such dataset, or no such subset.
         ValueError: What it has is not read: a script, images, options of readers.
         NotImplementedError: It takes `datasets` to know.
     """
@@ -220,20 +220,20 @@ def _num_rows(builder: Any) -> dict[str, int]:
 
 
 def address_of(name: str) -> str:
-    """The address of a data set that is named by itself, "org/name[@revision]", or by an address.
+    """The address of a dataset that is named by itself, "org/name[@revision]", or by an address.
 
     Raises:
-        ValueError: The name is no data set's, or names a path in one.
+        ValueError: The name is no dataset's, or names a path in one.
     """
     address = name if name.startswith("hf://") else f"hf://datasets/{name}"
     root, path = _native.split_hub_address(address)
     if path:
         raise ValueError(
-            f"{name}: it names files in a data set ({path}), which are read as they are, without "
-            "type and split; leave these out, or name the data set alone"
+            f"{name}: it names files in a dataset ({path}), which are read as they are, without "
+            "type and split; leave these out, or name the dataset alone"
         )
     if not root.startswith("hf://datasets/"):
-        raise ValueError(f"{name}: it is no data set on the Hub, but a model or a space")
+        raise ValueError(f"{name}: it is no dataset on the Hub, but a model or a space")
     if os.path.isdir(name):
         raise ValueError(f"{name}: it is a folder of this machine; leave out the type")
     return root.rstrip("/")

@@ -30,7 +30,7 @@ class SplitPart:
         return self.begin is None and self.end is None
 
     def rows_of(self, num_rows: int) -> tuple[int, int]:
-        """The first row, and the one behind the last, of a split of so many rows.
+        """The first row, and the one after the last, of a split of so many rows.
 
         As `datasets.ReadInstruction.to_absolute()` has them.
         """

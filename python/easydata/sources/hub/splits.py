@@ -1,4 +1,4 @@
-"""The splits of a data set on the Hub, as they were found."""
+"""The splits of a dataset on the Hub, as they were found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class HubSplits:
-    """The splits of a data set at a commit.
+    """The splits of a dataset at a commit.
 
     Attributes:
         root: The repository's address, with the commit.
@@ -44,4 +44,4 @@ def splits_of_json(values: Mapping[str, Any]) -> HubSplits:
     try:
         return HubSplits(**{name: values[name] for name in HubSplits.__dataclass_fields__})
     except (KeyError, TypeError):
-        raise ValueError(f"no splits of a data set: {json.dumps(values)[:200]}") from None
+        raise ValueError(f"no splits of a dataset: {json.dumps(values)[:200]}") from None

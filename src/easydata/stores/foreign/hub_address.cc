@@ -86,7 +86,7 @@ Result<HubAddress> ParseHubAddress(std::string_view uri) {
       revision += "/" + std::string(TakePart(&rest));
       revision += "/" + std::string(TakePart(&rest));
     }
-    if (revision.empty() || revision.ends_with('/')) return wrong("the revision behind @ is empty");
+    if (revision.empty() || revision.ends_with('/')) return wrong("the revision after @ is empty");
     repository.revision = std::move(revision);
   }
   address.path = rest;

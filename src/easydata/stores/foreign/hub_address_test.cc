@@ -73,10 +73,10 @@ TEST(HubAddressTest, RefusesWhatNamesNoRepository) {
       {"hf://datasets/or g/name", "the name of the organization or user is none"},
       {"hf://datasets/org/na\nme", "the name of the repository is none"},
       {"hf://datasets/org/na*", "the name of the repository is none"},
-      {"hf://datasets/org/name@", "the revision behind @ is empty"},
-      {"hf://datasets/org/name@/a.json", "the revision behind @ is empty"},
-      {"hf://datasets/org/name@refs/convert/", "the revision behind @ is empty"},
-      {"hf://datasets/org/name@refs/pr//a.json", "the revision behind @ is empty"},
+      {"hf://datasets/org/name@", "the revision after @ is empty"},
+      {"hf://datasets/org/name@/a.json", "the revision after @ is empty"},
+      {"hf://datasets/org/name@refs/convert/", "the revision after @ is empty"},
+      {"hf://datasets/org/name@refs/pr//a.json", "the revision after @ is empty"},
       {"hf://buckets/org/name/a.json", "buckets are not read"},
   };
   for (const auto& [uri, why] : wrong) {

@@ -21,7 +21,7 @@ constexpr size_t kGitHashDigits = 40;  // of what the Hub serves itself
 constexpr size_t kContentDigits = 64;  // SHA-256, of what is kept apart
 constexpr const char* kCommitHeader = "x-repo-commit";
 
-constexpr const char* kWho = "say who you are (hf auth login, HF_TOKEN, or storage_options token)";
+constexpr const char* kWho = "log in (hf auth login, HF_TOKEN, or storage_options token)";
 
 /// The hash in an ETag: without quotes, and whether or not it is called weak.
 std::string HashOfEtag(std::string_view etag) {
@@ -41,7 +41,7 @@ std::string ListedHash(const files::FileInfo& file) {
 /// What to do about an answer of the Hub that refuses something of a repository, whose page it is.
 std::string CureOf(const http::HttpResponse& response, const std::string& page) {
   if (response.headers.Get("x-error-code") == "GatedRepo") {
-    return "its owner lets in who asks: open " + page + " and ask, then " + kWho;
+    return "its owner grants access on request: open " + page + " and request it, then " + kWho;
   }
   if (response.status == 401 || response.status == 403) {
     return page + " is private, or is not there: see that the name is right, and " + kWho;

@@ -277,8 +277,8 @@ TEST_F(HubStoreTest, SaysWhyTheHubRefuses) {
   } refusals[] = {
       {"401 Unauthorized",
        "X-Error-Code: GatedRepo\r\nX-Error-Message: Access is restricted.\r\n",
-       {"status 401 (Access is restricted.)", "open " + page + " and ask", "HF_TOKEN"}},
-      {"403 Forbidden", "X-Error-Code: GatedRepo\r\n", {"status 403", "open " + page + " and ask"}},
+       {"status 401 (Access is restricted.)", "open " + page + " and request it", "HF_TOKEN"}},
+      {"403 Forbidden", "X-Error-Code: GatedRepo\r\n", {"status 403", "open " + page + " and request it"}},
       {"401 Unauthorized", "", {"status 401", page + " is private, or is not there", "HF_TOKEN"}},
       {"403 Forbidden", "", {"status 403", page + " is private, or is not there"}},
       {"404 Not Found",
@@ -305,8 +305,8 @@ TEST_F(HubStoreTest, SaysWhyTheHubRefusesSmallFiles) {
     return AnswerOf("401 Unauthorized", "", "X-Error-Code: GatedRepo\r\n");
   };
   EXPECT_THAT(Error(Listed(GitHash())), HasSubstr("status 401, after 1 attempt in 0.0 s; its owner "
-                                                  "lets in who asks: open " +
-                                                  page + " and ask"));
+                                                  "grants access on request: open " +
+                                                  page + " and request it"));
   of_hub_ = [](int, const std::string&) { return AnswerOf("404 Not Found", ""); };
   EXPECT_THAT(Error(Listed(GitHash())), HasSubstr("see what there is at " + page));
 }
