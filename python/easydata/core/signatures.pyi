@@ -163,7 +163,7 @@ class DatasetWriterSignature(TakesOptions):
             writer_options: Options of ArrayRecord files as the package array_record takes them, such as "group_size:16,zstd:9": records of a chunk, which are read together, and codec with its level. Unset: group_size:1 and compression.
             column_types: Types of some columns, as written: {"score": "float64", "meta.id": "string"}; a path goes into objects and through lists. Unset, and for all others: as they come, for rows without a schema as the first 1,000 have them.
             columns: Columns to write, in this order, or {name: type} with types such as "int32", "string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python dicts) are those of the first 1,000 rows.
-            storage_options: Who writes to an object store, and how patiently; None: the credentials that the platform has. See docs/guide/stores.md.
+            storage_options: Credentials for an object store, and how often to retry; None: the credentials that the platform has. See docs/guide/stores.md.
             progress: Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, and where it is known how much there is, {"input_bytes", "total_input_bytes"} of files ("input_parts", "total_input_parts" of units and rows in memory); up to ten times a second.
             push_to_hub: Push the output to a dataset repository of the Hub, too. What could keep it from there is checked before anything is written; see docs/guide/hub.md.
             hub_repo_id: Repository for push_to_hub: "org/name".

@@ -90,8 +90,7 @@ TEST(AddressTest, RefusesWhatIsMistypedWithoutItsSecret) {
       {"http://me:hu/hush@h/a", "http://h/a: it has no host where one is looked for"},
       {"http://me:hush@:80/a", "http://:80/a names no host"},
       {"http://me:hush@/a", "http:///a names no host"},
-      {"http://me:hush@h:port/a",
-       "http://h:port/a: the port, after the host's \":\", is a number"},
+      {"http://me:hush@h:port/a", "http://h:port/a: the port, after the host's \":\", is a number"},
       {"s3://key:hush@b/a", "s3://b/a: a password is no part of an address"},
       {"ftp://me:hush@b/a", "ftp://b/a: a password is no part of an address"}};
   for (const auto& [given, message] : cases) {

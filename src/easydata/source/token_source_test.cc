@@ -34,7 +34,8 @@ std::vector<T> SomeTokens(size_t count) {
   std::vector<T> tokens(count);
   for (size_t i = 0; i < count; ++i) {
     const bool is_in_long_one = i > count / 3 && i < count / 3 + (5 << 18) / sizeof(T);
-    tokens[i] = static_cast<T>(random() % 10000 == 0 && !is_in_long_one ? kEos : 8 + random() % 100);
+    tokens[i] =
+        static_cast<T>(random() % 10000 == 0 && !is_in_long_one ? kEos : 8 + random() % 100);
   }
   return tokens;
 }

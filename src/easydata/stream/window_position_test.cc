@@ -147,9 +147,8 @@ TEST(WindowPositionTest, RefusesAPositionBehindItsWindow) {
   Backwards shorter({0, 1, 2, 3});
   shorter.Restore(saved);
   const Status refused = shorter.Next().status();
-  EXPECT_EQ(
-      refused.message(),
-      "the saved position is past the end of its window of numbers: the data changed since");
+  EXPECT_EQ(refused.message(),
+            "the saved position is past the end of its window of numbers: the data changed since");
   EXPECT_EQ(shorter.Save(), saved);
 }
 
