@@ -1,12 +1,14 @@
-# Finds libarrow and libparquet inside the pyarrow wheel of the Python interpreter in use.
+# Finds libarrow and libparquet inside the pyarrow wheel of the Python interpreter in use, or in the folder PyArrow_LIBRARY_DIR.
 #
 # Defines PyArrow_VERSION, PyArrow_LIBRARY_DIR and the imported targets PyArrow::arrow, PyArrow::parquet and
 # PyArrow::compute. Nothing is imported from Python and nothing is written into site-packages.
 
-execute_process(
-  COMMAND "${Python_EXECUTABLE}" -c
-          "import importlib.util as u; s = u.find_spec('pyarrow'); print(s.submodule_search_locations[0] if s else '', end='')"
-  OUTPUT_VARIABLE PyArrow_LIBRARY_DIR COMMAND_ERROR_IS_FATAL ANY)
+if(NOT PyArrow_LIBRARY_DIR)
+  execute_process(
+    COMMAND "${Python_EXECUTABLE}" -c
+            "import importlib.util as u; s = u.find_spec('pyarrow'); print(s.submodule_search_locations[0] if s else '', end='')"
+    OUTPUT_VARIABLE PyArrow_LIBRARY_DIR COMMAND_ERROR_IS_FATAL ANY)
+endif()
 set(PyArrow_INCLUDE_DIR "${PyArrow_LIBRARY_DIR}/include")
 
 file(GLOB _libarrow "${PyArrow_LIBRARY_DIR}/libarrow.so.[0-9]*")

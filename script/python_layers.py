@@ -17,6 +17,7 @@ TOP = "easydata"
 
 # Packages, and modules beside them, of one line are neighbours.
 FLOORS = (
+    ("engines",),
     ("_native", "forks"),
     ("arguments",),
     ("keywords",),

@@ -1,0 +1,31 @@
+# Finds the amalgamation of simdjson inside the PyPI package pysimdjson of the Python interpreter in use, and builds it.
+#
+# Defines simdjson_VERSION and simdjson::simdjson, a static library whose names nobody else sees: libarrow has a simdjson of its own,
+# and another version's functions under the same names end in a crash. Nothing is imported from Python.
+
+execute_process(
+  COMMAND "${Python_EXECUTABLE}" -c
+          "import importlib.util as u; s = u.find_spec('simdjson'); print(s.submodule_search_locations[0] if s else '', end='')"
+  OUTPUT_VARIABLE simdjson_SOURCE_DIR COMMAND_ERROR_IS_FATAL ANY)
+if(EXISTS "${simdjson_SOURCE_DIR}/simdjson.h")
+  file(STRINGS "${simdjson_SOURCE_DIR}/simdjson.h" _version REGEX "#define SIMDJSON_VERSION ")
+  string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" simdjson_VERSION "${_version}")
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(
+  simdjson
+  REQUIRED_VARS simdjson_SOURCE_DIR
+  VERSION_VAR simdjson_VERSION
+  REASON_FAILURE_MESSAGE "install the Python package pysimdjson, whose sources are built: script/bootstrap does it")
+
+if(simdjson_FOUND AND NOT TARGET easydata_simdjson)
+  add_library(easydata_simdjson STATIC "${simdjson_SOURCE_DIR}/simdjson.cpp")
+  target_include_directories(easydata_simdjson SYSTEM PUBLIC $<BUILD_INTERFACE:${simdjson_SOURCE_DIR}>)
+  target_compile_features(easydata_simdjson PUBLIC cxx_std_20)
+  set_target_properties(
+    easydata_simdjson PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                                 UNITY_BUILD OFF)
+  add_library(simdjson::simdjson ALIAS easydata_simdjson)
+  set_property(GLOBAL APPEND PROPERTY EASYDATA_MODULES easydata_simdjson)
+endif()
