@@ -123,6 +123,7 @@ def _command(
 
 def _tokenize(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
     """Tokenize text and write the tokens."""
+    # lazy: help and completion do without
     from easydata.cli.jobs import tokenize
 
     tokenize(flags.with_ray(values, ray), report, dry=dry_run)
@@ -130,6 +131,7 @@ def _tokenize(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) 
 
 def _pack(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
     """Tokenize text (unless it is tokenized), pack it into rows of one length and write them."""
+    # lazy: help and completion do without
     from easydata.cli.jobs import pack
 
     pack(flags.with_ray(values, ray), report, dry=dry_run)
@@ -140,6 +142,7 @@ def _convert(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -
 
     ArrayRecord files have one column, or rows as JSON (--encode json).
     """
+    # lazy: help and completion do without
     from easydata.cli.jobs import convert
 
     convert(flags.with_ray(values, ray), report, dry=dry_run)
@@ -156,6 +159,7 @@ def _stats(
 
     With --shuffle it tells how well the data is shuffled.
     """
+    # lazy: help and completion do without
     from easydata.cli.stats import stats
 
     stats(values, report, shuffle=shuffle_quality, batch_size=batch_size, tokens=tokens)
@@ -307,8 +311,13 @@ def inspect(
     Of files: columns, tokens, and where documents begin. Of a config: rows as training gets them,
     with the text, dataset, file and row of each segment; with --mask what is trained on.
     """
+    # lazy: help and completion do without
     from easydata.cli.inspect_batches import inspect_batches
+
+    # lazy: help and completion do without
     from easydata.cli.inspect_masks import inspect_masks
+
+    # lazy: help and completion do without
     from easydata.cli.inspect_rows import inspect_rows
 
     report = Report(as_json=as_json)
@@ -340,6 +349,7 @@ def verify(
     as_json: _JSON = False,
 ) -> int:
     """Read files whole and compare them with what is known of them; exit 1 if one is damaged."""
+    # lazy: help and completion do without
     from easydata.cli.verify import verify as verify_files
 
     intact = verify_files(data, tokenizer, vocab_size, Report(as_json=as_json))
@@ -354,6 +364,7 @@ def status(
     as_json: _JSON = False,
 ) -> None:
     """Tell how far a job is that runs or was stopped, of its output alone; also on a store."""
+    # lazy: help and completion do without
     from easydata.cli.status import status as tell_status
 
     tell_status(folders, Report(as_json=as_json))
@@ -377,6 +388,7 @@ def push(
     as_json: _JSON = False,
 ) -> None:
     """Push a finished output to a dataset repository of the Hub; run again, it resumes."""
+    # lazy: help and completion do without
     from easydata.cli.push import push as push_output
 
     push_output(folder, repo_id, private, token, config_name, Report(as_json=as_json))
@@ -413,6 +425,7 @@ def bench_tokenizer(
     as_json: _JSON = False,
 ) -> None:
     """Measure text to ids; the ids are compared, too."""
+    # lazy: help and completion do without
     from easydata.cli.bench import bench_tokenizer as run_bench
 
     run_bench(data, tokenizer, content_field, megabytes, rounds, Report(as_json=as_json))
@@ -433,6 +446,7 @@ def bench(
     as_json: _JSON = False,
 ) -> None:
     """Measure tokenizing and packing of your own text, beside the `tokenizers` library."""
+    # lazy: help and completion do without
     from easydata.cli.bench import bench_files
 
     bench_files(
@@ -458,6 +472,7 @@ def init(
     as_json: _JSON = False,
 ) -> None:
     """Look at the data of a folder, and write a commented pipeline.yaml that runs as it is."""
+    # lazy: help and completion do without
     from easydata.cli.init import init as init_config
 
     init_config(folder, tokenizer, config, overwrite, Report(as_json=as_json))

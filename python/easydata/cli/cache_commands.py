@@ -37,6 +37,7 @@ _PACKED = Annotated[
 @commands.command("list")
 def cache_list(folder: _FOLDER = None, config: _CACHES = None, as_json: _JSON = False) -> None:
     """Tell what is kept: by what it was made, rows, tokens, size and last use."""
+    # lazy: help and completion do without
     from easydata.cli import token_cache
 
     token_cache.list_plans(token_cache.folders_of(folder, config), Report(as_json=as_json))
@@ -47,6 +48,7 @@ def cache_explain(
     file: _CFG = None, config: _CONFIG = None, packed: _PACKED = None, as_json: _JSON = False
 ) -> None:
     """Tell of each dataset how much is kept, and why the rest is not; nothing is made."""
+    # lazy: help and completion do without
     from easydata.cli import token_cache
 
     token_cache.explain(token_cache.config_file(file, config), packed, Report(as_json=as_json))
@@ -67,6 +69,7 @@ def cache_fill(
     as_json: _JSON = False,
 ) -> None:
     """Make what is missing now, so that no job has to."""
+    # lazy: help and completion do without
     from easydata.cli import token_cache
 
     found = token_cache.config_file(file, config)
@@ -76,6 +79,7 @@ def cache_fill(
 @commands.command("verify")
 def cache_verify(folder: _FOLDER = None, config: _CACHES = None, as_json: _JSON = False) -> int:
     """Read all that is kept and check its hashes; exit 1 where something is damaged."""
+    # lazy: help and completion do without
     from easydata.cli import token_cache
 
     found = token_cache.folders_of(folder, config)
@@ -95,6 +99,7 @@ def cache_prune(
     as_json: _JSON = False,
 ) -> None:
     """Remove what was used longest ago; what a running job has open stays."""
+    # lazy: help and completion do without
     from easydata.cli import token_cache
 
     found = token_cache.folders_of(folder, config)
