@@ -146,6 +146,7 @@ def list_of(given: Sequence[str]) -> list[str]:
 def pairs_of(annotation: str, given: Sequence[str], flag: str) -> dict[str, Any]:
     """What NAME=VALUE,NAME=VALUE says; the values are text where the option's are."""
     is_text = annotation.startswith("dict[str, str]")
+    is_number = annotation.startswith("dict[str, float]")
     pairs = {}
     for text in given:
         parts = list_of([text])
@@ -154,7 +155,11 @@ def pairs_of(annotation: str, given: Sequence[str], flag: str) -> dict[str, Any]
             key, is_pair, value = each.partition("=")
             if not is_pair or not key:
                 raise UsageError(f"{flag} takes NAME=VALUE, not {each!r}")
+            if key in pairs:
+                raise UsageError(f"{flag} names {key!r} twice")
             pairs[key] = value if is_text else yaml_value(value, flag)
+            if is_number and not isinstance(pairs[key], int | float):
+                raise UsageError(f"{flag} takes NAME=NUMBER, such as train=0.98, not {each!r}")
     return pairs
 
 

@@ -27,7 +27,7 @@ def read_config_file(path: str | os.PathLike[str]) -> Mapping[str, Any]:
         ConfigError: When it does not parse, gives a key twice, or stands for more than 100,000
             values or 100 levels once its aliases are put in.
     """
-    file = Path(path)
+    file = Path(os.fspath(path))
     if file.suffix not in (".yaml", ".yml", ".json"):
         raise ConfigError(str(file), ["is not a config file: use .yaml, .yml or .json"])
     try:

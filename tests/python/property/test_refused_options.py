@@ -113,18 +113,18 @@ PACK_TYPES: list[tuple[dict[str, Any], str]] = [
     ({"seq_length": 2**40}, "^seq_length: must be from .* to 2147483647, not 1099511627776$"),
     ({"eos_token_id": 0.0}, r"^eos_token_id: must be a whole number, not 0\.0$"),
     ({"pad_token_id": 0.0}, r"^pad_token_id: must be a whole number, not 0\.0$"),
-    ({"strategy": None}, "^strategy: must be a string, not None$"),
+    ({"strategy": None}, ": strategy must be .+, not None$"),
     ({"num_packers": "4"}, "^num_packers: must be a whole number, not '4'$"),
     ({"include_segment_ids": 1}, "^include_segment_ids: must be True or False, not 1$"),
-    ({"input_field": 3}, "^input_field: must be a string, not 3$"),
+    ({"input_field": 3}, ": input_field must be .+, not 3$"),
     ({"shuffle": "no"}, "^shuffle: must be True or False, not 'no'$"),
     ({"shuffle_buffer_factor": None}, "^shuffle_buffer_factor: must be a whole number, not None$"),
     ({"shuffle_buffer_factor": 2**62}, "^shuffle_buffer_factor: so many rows cannot be counted$"),
     ({"seed": "a"}, "^seed: must be a whole number, not 'a'$"),
     ({"seed": -1}, "^seed: must be from 0 to 18446744073709551615, not -1$"),
-    ({"overlong": None}, "^overlong: must be a string, not None$"),
+    ({"overlong": None}, ": overlong must be .+, not None$"),
     ({"token_fields": "labels"}, "^token_fields: must be a collection of names .*, not 'labels'$"),
-    ({"token_fields": [3]}, "^token_fields: must be a string, not 3$"),
+    ({"token_fields": [3]}, r": token_fields\[0\] must be text, not 3$"),
     ({"pack_window": 1.5}, r"^pack_window: must be a whole number, not 1\.5$"),
     ({"balance_groups": "2"}, "^balance_groups: must be a whole number, not '2'$"),
 ]
@@ -136,19 +136,19 @@ MIX_TYPES: list[tuple[dict[str, Any], str]] = [
     ({"block_size": 1.5}, r"^block_size: must be a whole number, not 1\.5$"),
     ({"block_size": None}, "^block_size: must be a whole number, not None$"),
     ({"seed": "a"}, "^seed: must be a whole number, not 'a'$"),
-    ({"stop_strategy": None}, "^stop_strategy: must be a string, not None$"),
+    ({"stop_strategy": None}, ": stop_strategy must be .+, not None$"),
     ({"weight_scheduler": 3}, "^weight_scheduler: must be a WeightScheduler, not 3$"),
-    ({"schedule_unit": None}, "^schedule_unit: must be a string, not None$"),
-    ({"unit": None}, "^unit: must be a string, not None$"),
-    ({"order": 3}, "^order: must be a string, not 3$"),
+    ({"schedule_unit": None}, ": schedule_unit must be .+, not None$"),
+    ({"unit": None}, ": unit must be .+, not None$"),
+    ({"order": 3}, ": order must be .+, not 3$"),
 ]
 SCHEDULE_TYPES: list[tuple[Any, Any, Any, str]] = [
     (1.5, 1.0, "step", r"^a schedule's step: must be a whole number, not 1\.5$"),
     (0, "x", "step", r"^weights\['a'\]: must be a number, not 'x'$"),
-    (0, 1.0, None, "^interpolation: must be a string, not None$"),
+    (0, 1.0, None, ": interpolation must be .+, not None$"),
 ]
 SOURCE_TYPES: list[tuple[dict[str, Any], str]] = [
-    ({"mode": None}, "^mode: must be a string, not None$"),
+    ({"mode": None}, ": mode must be .+, not None$"),
     ({"mode": "rows", "seed": "1"}, "^seed: must be a whole number, not '1'$"),
     ({"mode": "rows", "seed": ""}, "^seed: must be a whole number, not ''$"),
     ({"mode": "rows", "seed": 2**64}, "^seed: must be from 0 to 1844.*, not 18446744073709551616$"),
@@ -231,7 +231,10 @@ def test_positions_of_loaders(source: Any) -> None:
                 lambda: loader.load_state_dict(state, allow="mix"),
                 "^allow: must be a collection of names such as .*, not 'mix'$",
             ),
-            (lambda: loader.load_state_dict(state, allow=(3,)), "^allow: .* a string, not 3$"),
+            (
+                lambda: loader.load_state_dict(state, allow=(3,)),
+                r": allow\[0\] must be text, not 3$",
+            ),
         ]
         for call, what in calls:
             with pytest.raises((TypeError, ValueError)) as error:

@@ -234,7 +234,7 @@ def test_a_tag_tells_files_apart(tag: str, faulty: type[Faulty]) -> None:
 
 def test_a_file_that_does_not_tell_its_size(faulty: type[Faulty]) -> None:
     faulty.on_info = staticmethod(lambda info: {**info, "size": None})
-    with pytest.raises(OSError, match=r"the size of faulty://b/a\.jsonl is not told"):
+    with pytest.raises(OSError, match=r"the size of faulty://b/a\.jsonl is not known"):
         read(retries=1)
 
 

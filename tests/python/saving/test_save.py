@@ -378,7 +378,7 @@ def test_wrong_options_are_refused(tmp_path: Path) -> None:
 
 def test_empty_sources_give_metadata_alone(tmp_path: Path) -> None:
     stats = save_dataset(Rows([]), tmp_path / "out")
-    assert stats == WriteStats(0, 0, 0, [])
+    assert stats == WriteStats(0, 0, 0, [], output_path=str(tmp_path / "out"))
     assert os.listdir(tmp_path / "out") == [".metadata.json"]
 
 
