@@ -3,6 +3,7 @@
 // call by a new name is defined here, hidden, by means of the old one. Each definition names the
 // version that its symbol came with.
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -31,7 +32,7 @@ EASYDATA_DEFINE int lstat(const char* path, struct stat* out) noexcept {
 }
 EASYDATA_DEFINE int fstat(int file, struct stat* out) noexcept { return __fxstat(1, file, out); }
 
-// glibc 2.34: libpthread became a part of libc.
+// glibc 2.34: libpthread and libdl became parts of libc.
 extern "C" int old_once(pthread_once_t* once, void (*function)());
 EASYDATA_OLD_NAME(old_once, pthread_once @GLIBC_2 .2.5);
 EASYDATA_DEFINE int pthread_once(pthread_once_t* once, void (*function)()) {
@@ -43,6 +44,38 @@ EASYDATA_OLD_NAME(old_try_lock, pthread_mutex_trylock @GLIBC_2 .2.5);
 EASYDATA_DEFINE int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
   return old_try_lock(mutex);
 }
+
+extern "C" int old_key_create(pthread_key_t* key, void (*destroy)(void*));
+EASYDATA_OLD_NAME(old_key_create, pthread_key_create @GLIBC_2 .2.5);
+EASYDATA_DEFINE int pthread_key_create(pthread_key_t* key, void (*destroy)(void*)) noexcept {
+  return old_key_create(key, destroy);
+}
+
+extern "C" int old_set_specific(pthread_key_t key, const void* value);
+EASYDATA_OLD_NAME(old_set_specific, pthread_setspecific @GLIBC_2 .2.5);
+EASYDATA_DEFINE int pthread_setspecific(pthread_key_t key, const void* value) noexcept {
+  return old_set_specific(key, value);
+}
+
+extern "C" int old_set_name(pthread_t thread, const char* name);
+EASYDATA_OLD_NAME(old_set_name, pthread_setname_np @GLIBC_2 .12);
+EASYDATA_DEFINE int pthread_setname_np(pthread_t thread, const char* name) noexcept {
+  return old_set_name(thread, name);
+}
+
+extern "C" void* old_open(const char* file, int mode);
+EASYDATA_OLD_NAME(old_open, dlopen @GLIBC_2 .2.5);
+EASYDATA_DEFINE void* dlopen(const char* file, int mode) noexcept { return old_open(file, mode); }
+
+extern "C" void* old_symbol(void* library, const char* name);
+EASYDATA_OLD_NAME(old_symbol, dlsym @GLIBC_2 .2.5);
+EASYDATA_DEFINE void* dlsym(void* library, const char* name) noexcept {
+  return old_symbol(library, name);
+}
+
+extern "C" char* old_error();
+EASYDATA_OLD_NAME(old_error, dlerror @GLIBC_2 .2.5);
+EASYDATA_DEFINE char* dlerror() noexcept { return old_error(); }
 
 // glibc 2.30. The old call waits by the wall clock, which somebody may set: so it waits for a
 // second at most, and the caller, who has to allow for waking up for nothing, asks again.
