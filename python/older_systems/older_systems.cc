@@ -11,12 +11,13 @@
 
 // This file alone defines what others only declare.
 #define EASYDATA_DEFINE extern "C" __attribute__((visibility("hidden"), used))
-#define EASYDATA_OLD_NAME(alias, symbol) __asm__(".symver " #alias ", " #symbol)
+#define EASYDATA_OLD_NAME(alias, symbol) __asm__(".symver " #alias ", " symbol)
 
 // glibc 2.32: says whether there is one thread alone. Never: libstdc++ then counts references
 // atomically.
-EASYDATA_DEFINE char __libc_single_threaded;
-char __libc_single_threaded = 0;
+extern "C" {
+__attribute__((visibility("hidden"), used)) char __libc_single_threaded = 0;
+}
 
 // glibc 2.33: they were inline functions of headers before.
 extern "C" {
@@ -34,54 +35,55 @@ EASYDATA_DEFINE int fstat(int file, struct stat* out) noexcept { return __fxstat
 
 // glibc 2.34: libpthread and libdl became parts of libc.
 extern "C" int old_once(pthread_once_t* once, void (*function)());
-EASYDATA_OLD_NAME(old_once, pthread_once @GLIBC_2 .2.5);
+EASYDATA_OLD_NAME(old_once, "pthread_once@GLIBC_2.2.5");
 EASYDATA_DEFINE int pthread_once(pthread_once_t* once, void (*function)()) {
   return old_once(once, function);
 }
 
 extern "C" int old_try_lock(pthread_mutex_t* mutex);
-EASYDATA_OLD_NAME(old_try_lock, pthread_mutex_trylock @GLIBC_2 .2.5);
+EASYDATA_OLD_NAME(old_try_lock, "pthread_mutex_trylock@GLIBC_2.2.5");
 EASYDATA_DEFINE int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
   return old_try_lock(mutex);
 }
 
 extern "C" int old_key_create(pthread_key_t* key, void (*destroy)(void*));
-EASYDATA_OLD_NAME(old_key_create, pthread_key_create @GLIBC_2 .2.5);
+EASYDATA_OLD_NAME(old_key_create, "pthread_key_create@GLIBC_2.2.5");
 EASYDATA_DEFINE int pthread_key_create(pthread_key_t* key, void (*destroy)(void*)) noexcept {
   return old_key_create(key, destroy);
 }
 
-extern "C" int old_set_specific(pthread_key_t key, const void* value);
-EASYDATA_OLD_NAME(old_set_specific, pthread_setspecific @GLIBC_2 .2.5);
+extern "C" int old_set_specific(pthread_key_t key, const void* value)
+    __attribute__((access(none, 2)));
+EASYDATA_OLD_NAME(old_set_specific, "pthread_setspecific@GLIBC_2.2.5");
 EASYDATA_DEFINE int pthread_setspecific(pthread_key_t key, const void* value) noexcept {
   return old_set_specific(key, value);
 }
 
 extern "C" int old_set_name(pthread_t thread, const char* name);
-EASYDATA_OLD_NAME(old_set_name, pthread_setname_np @GLIBC_2 .12);
+EASYDATA_OLD_NAME(old_set_name, "pthread_setname_np@GLIBC_2.12");
 EASYDATA_DEFINE int pthread_setname_np(pthread_t thread, const char* name) noexcept {
   return old_set_name(thread, name);
 }
 
 extern "C" void* old_open(const char* file, int mode);
-EASYDATA_OLD_NAME(old_open, dlopen @GLIBC_2 .2.5);
+EASYDATA_OLD_NAME(old_open, "dlopen@GLIBC_2.2.5");
 EASYDATA_DEFINE void* dlopen(const char* file, int mode) noexcept { return old_open(file, mode); }
 
 extern "C" void* old_symbol(void* library, const char* name);
-EASYDATA_OLD_NAME(old_symbol, dlsym @GLIBC_2 .2.5);
+EASYDATA_OLD_NAME(old_symbol, "dlsym@GLIBC_2.2.5");
 EASYDATA_DEFINE void* dlsym(void* library, const char* name) noexcept {
   return old_symbol(library, name);
 }
 
 extern "C" char* old_error();
-EASYDATA_OLD_NAME(old_error, dlerror @GLIBC_2 .2.5);
+EASYDATA_OLD_NAME(old_error, "dlerror@GLIBC_2.2.5");
 EASYDATA_DEFINE char* dlerror() noexcept { return old_error(); }
 
 // glibc 2.30. The old call waits by the wall clock, which somebody may set: so it waits for a
 // second at most, and the caller, who has to allow for waking up for nothing, asks again.
 extern "C" int old_timed_wait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                               const timespec* until);
-EASYDATA_OLD_NAME(old_timed_wait, pthread_cond_timedwait @GLIBC_2 .3.2);
+EASYDATA_OLD_NAME(old_timed_wait, "pthread_cond_timedwait@GLIBC_2.3.2");
 EASYDATA_DEFINE int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                            clockid_t clock, const timespec* until) {
   constexpr long long kSecond = 1'000'000'000;
@@ -103,7 +105,7 @@ EASYDATA_DEFINE int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mu
 // GLIBCXX_3.4.30: std::condition_variable::wait.
 extern "C" void old_wait(void* condition, void* lock);
 EASYDATA_OLD_NAME(old_wait,
-                  _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE @GLIBCXX_3 .4.11);
+                  "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE@GLIBCXX_3.4.11");
 EASYDATA_DEFINE void new_wait(void* condition, void* lock) __asm__(
     "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE");
 void new_wait(void* condition, void* lock) { old_wait(condition, lock); }
@@ -111,9 +113,9 @@ void new_wait(void* condition, void* lock) { old_wait(condition, lock); }
 // CXXABI_1.3.13: std::exception_ptr counts its references itself. A copy that is never destroyed
 // adds one, a destroyed copy takes one.
 extern "C" void old_copy(void* out, const void* pointer);
-EASYDATA_OLD_NAME(old_copy, _ZNSt15__exception_ptr13exception_ptrC1ERKS0_ @CXXABI_1 .3.3);
+EASYDATA_OLD_NAME(old_copy, "_ZNSt15__exception_ptr13exception_ptrC1ERKS0_@CXXABI_1.3.3");
 extern "C" void old_destroy(void* pointer);
-EASYDATA_OLD_NAME(old_destroy, _ZNSt15__exception_ptr13exception_ptrD1Ev @CXXABI_1 .3.3);
+EASYDATA_OLD_NAME(old_destroy, "_ZNSt15__exception_ptr13exception_ptrD1Ev@CXXABI_1.3.3");
 EASYDATA_DEFINE void add_reference(void* pointer) __asm__(
     "_ZNSt15__exception_ptr13exception_ptr9_M_addrefEv");
 void add_reference(void* pointer) {
