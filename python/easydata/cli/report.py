@@ -20,6 +20,13 @@ def human(count: float) -> str:
     return f"{count:.3g}" if isinstance(count, float) else str(count)
 
 
+def count_text(count: int, plus_minus: int | None) -> str:
+    """A count: 1,234, or 12.3 M ± 0.2 M where it is estimated; ± ? where nobody knows how well."""
+    if plus_minus == 0:
+        return f"{count:,}"
+    return f"{human(count)} ± " + ("?" if plus_minus is None else human(plus_minus))
+
+
 def size_text(count: float) -> str:
     """Bytes with a unit: 950 bytes, 12.3 KB, 4.56 MB (of 1024 KB)."""
     for unit, size in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from easydata import _native
 from easydata.cli.flags import make_config
 from easydata.cli.jobs import need_tokenizers
-from easydata.cli.report import Report, human
+from easydata.cli.report import Report, count_text, human
 from easydata.core.config import DatasetConfig, PipelineConfig
 from easydata.execution.units.fill import token_sources
-from easydata.reports.content_sample import Estimate, sample_content
+from easydata.reports.content_sample import Estimate, as_it_lies, sample_content
 from easydata.sources.create import create_source, window_bytes_of
 from easydata.sources.files import FileSource
 from easydata.sources.first_rows import first_row
@@ -39,8 +39,10 @@ def stats(
     if batch_size is not None:
         values.setdefault("load", {})["batch_size"] = batch_size
     config = make_config(values)
-    datasets = [_as_it_lies(dataset) for dataset in config.datasets]
-    sources = {str(dataset.name): create_source(dataset) for dataset in datasets}
+    datasets = [as_it_lies(dataset) for dataset in config.datasets]
+    sources = {
+        str(dataset.name): create_source(replace(dataset, columns=None)) for dataset in datasets
+    }
     tokenized: Mapping[str, ShardedDataSource[Any]] = {}
     if tokens:
         need_tokenizers(config)
@@ -62,21 +64,6 @@ def stats(
     report.result(result)
 
 
-def _as_it_lies(dataset: DatasetConfig) -> DatasetConfig:
-    """The dataset in the order of its files, whole: an order changes nothing of what there is."""
-    return replace(
-        dataset,
-        shuffle=None,
-        shuffle_window_bytes=None,
-        num_rows=None,
-        columns=None,
-        parts=None,
-        part=None,
-        part_seed=0,
-        part_by=None,
-    )
-
-
 def _contents(
     source: ShardedDataSource[Any], tokenized: ShardedDataSource[Any] | None
 ) -> dict[str, Any]:
@@ -95,11 +82,11 @@ def _contents(
         "bytes": None if None in sizes else sum(size for size in sizes if size is not None),
     }
     if tokenized is not None:
-        sample = sample_content(tokenized._plan.stream(whole_documents=True), sizes, known_rows)
+        sample = sample_content(tokenized, sizes, known_rows)
         found["tokens"] = None
     elif known_rows is None and isinstance(source, FileSource):
         try:
-            sample = sample_content(source._plan.stream(), sizes)
+            sample = sample_content(source, sizes)
         except (OSError, ValueError):
             sample = None  # of damaged files nothing more is known; who reads them tells why
     else:
@@ -130,10 +117,7 @@ def _shown(contents: Mapping[str, Any], column: str) -> str:
     count = contents[column]
     if count is None:
         return "not known"
-    if f"{column}_plus_minus" not in contents:
-        return f"{count:,}"
-    plus_minus = contents[f"{column}_plus_minus"]
-    return f"{human(count)} ± " + ("?" if plus_minus is None else human(plus_minus))
+    return count_text(count, contents.get(f"{column}_plus_minus", 0))
 
 
 def _sampled(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from easydata import _native
+from easydata.core.config import DatasetConfig
+from easydata.sources.sharded_source import ShardedDataSource
 
 # Parts of the files that are read, and rows and bytes of content of all of them at most.
 _PARTS = 32
@@ -67,61 +69,85 @@ class _Read:
     share: float
 
 
+def as_it_lies(dataset: DatasetConfig) -> DatasetConfig:
+    """The dataset in the order of its files, whole, and not kept: what there is of it."""
+    return replace(
+        dataset,
+        shuffle=None,
+        shuffle_window_bytes=None,
+        num_rows=None,
+        parts=None,
+        part=None,
+        part_seed=0,
+        part_by=None,
+        cache_path=None,
+        cache_enabled=False,
+    )
+
+
 def sample_content(
-    stream: _native.Stream, sizes: Sequence[int | None], known_rows: int | None = None
+    source: ShardedDataSource[Any], sizes: Sequence[int | None], known_rows: int | None = None
 ) -> ContentSample | None:
-    """Reads parts of a stream of files, spread over all of it; all of it where it is small.
+    """Reads parts of a source of files, spread over all of it; all of it where it is small.
+
+    Nothing is kept of what is read, and bad rows go to no quarantine.
 
     Args:
-        stream: Its rows are counted, and the lists in their column "input_ids".
+        source: Its rows are counted, and the lists in their column "input_ids".
         sizes: Bytes of each of its files.
         known_rows: Its rows, where the files say it.
 
     Returns:
-        What it says, or None where the stream cannot be read in parts, or its size is not known.
+        What it says, or None where the source cannot be read in parts, or its size is not known.
     """
     total = sum(size or 0 for size in sizes)
     if not total or None in sizes:
         return None
-    bytes_of_part = max(_PART_BYTES, total // _MOST_PARTS)
-    units = _native.divided(stream, bytes_of_part)
+    stream = source._unkept()._plan.stream(is_look=True, whole_documents=True)
+    units = _native.divided(stream, max(_PART_BYTES, total // _MOST_PARTS))
     if not units:
         return None
-    chosen = _spread(len(units))
+    # Files end anywhere: the last part may be much smaller than it says, so it is always read.
+    *others, last = units
+    chosen = _spread(len(others))
+    is_sampled = len(chosen) < len(others)
+    most = (_ROWS // (len(chosen) + 1), _BYTES // (len(chosen) + 1))
     reads = []
-    most = (_ROWS // len(chosen), _BYTES // len(chosen))
     for number in chosen:
         # The seed is the part's number: a second look gives the same figures.
-        unit = _one_run(units[number], sizes, number) if len(units) > _PARTS else units[number]
+        unit = _one_run(others[number], sizes, number) if is_sampled else others[number]
         reads.append(_read(stream, unit, most))
-    read = sum(each.bytes for each in reads)
-    is_whole = len(chosen) == len(units) and all(each.share >= 1 for each in reads)
+    end = _read(stream, last, most)
+    every = [*reads, end]
+    is_whole = not is_sampled and all(each.share >= 1 for each in every)
     has_tokens = "input_ids" in _native.schema_of(stream).names
-    counts = {"rows": [each.rows for each in reads], "tokens": [each.tokens for each in reads]}
-    found = {
-        what: _estimate(of_parts, [each.bytes for each in reads], total, len(units), is_whole)
-        for what, of_parts in counts.items()
-    }
-    rows = found["rows"]
-    if known_rows is not None and not is_whole:
-        by_rows = [float(each.rows) for each in reads]
-        if sum(by_rows):
-            found["tokens"] = _estimate(
-                counts["tokens"], by_rows, float(known_rows), len(units), is_whole=False
-            )
-        rows = Estimate(known_rows)
-    return ContentSample(
-        rows, found["tokens"] if has_tokens else None, min(read / total, 1.0), len(reads)
-    )
+    found = {}
+    for what in ("rows", "tokens") if has_tokens else ("rows",):
+        if known_rows is not None and not is_whole:
+            counts, weights = [getattr(each, what) for each in every], [each.rows for each in every]
+            found[what] = _estimate(counts, weights, known_rows)
+            continue
+        counts = [getattr(each, what) for each in reads]
+        at_end = getattr(end, what)
+        if is_whole:
+            found[what] = Estimate(sum(counts) + at_end)
+            continue
+        rest = _estimate(counts, [each.bytes for each in reads], total - last["bytes"])
+        found[what] = Estimate(rest.count + round(at_end / (end.share or 1)), rest.plus_minus)
+    if known_rows is not None:
+        found["rows"] = Estimate(known_rows)
+    read = sum(each.bytes for each in every)
+    return ContentSample(found["rows"], found.get("tokens"), min(read / total, 1.0), len(every))
 
 
 def _spread(count: int) -> list[int]:
     """Numbers of the parts that are read: one at random of each of as many equal runs."""
-    if count <= _PARTS:
+    most = _PARTS - 1
+    if count <= most:
         return list(range(count))
     chosen = []
-    for run in range(_PARTS):
-        begin, end = count * run // _PARTS, count * (run + 1) // _PARTS
+    for run in range(most):
+        begin, end = count * run // most, count * (run + 1) // most
         chosen.append(random.Random(run).randrange(begin, end))
     return chosen
 
@@ -157,12 +183,8 @@ def _read(stream: _native.Stream, unit: dict[str, Any], most: tuple[int, int]) -
     return _Read(rows, tokens, unit["bytes"] * share, share)
 
 
-def _estimate(
-    counts: Sequence[int], sizes: Sequence[float], total: float, parts: int, is_whole: bool
-) -> Estimate:
+def _estimate(counts: Sequence[int], sizes: Sequence[float], total: float) -> Estimate:
     """The count of all parts, from that of some, by their sizes: the ratio estimate."""
-    if is_whole:
-        return Estimate(sum(counts))
     size = sum(sizes)
     if not size:
         return Estimate(0, None)

@@ -85,6 +85,10 @@ def test_a_sample_of_much_holds_what_it_says(
     assert 0 < found["rows_plus_minus"] < 1500
     assert abs(found["rows"] - len(many)) <= 2 * found["rows_plus_minus"]
     assert "±" in said(capsys, "convert", "big.jsonl", "-o", "out", "--dry-run")
+    # Another command says the same of it: the last block of a file is smaller than the others.
+    (counted,) = told(capsys, "stats", "big.jsonl")["datasets"].values()
+    for what in ("rows", "rows_plus_minus"):
+        assert counted[what] == found[what]
 
 
 def test_a_summary_has_a_line_a_dataset_and_exact_counts(
