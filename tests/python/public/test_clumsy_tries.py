@@ -2,7 +2,7 @@
 
 Each row is what is typed, then what is said of what is wrong, where it is, and what to do. No try
 is silent, is told Python's own words, or waits for more than five seconds. Those that no newcomer
-made yet are in test_clumsy_options.py.
+made yet are in clumsy_options.py.
 """
 
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from clumsy import Try, answer, in_folder_of_tries
+from clumsy_options import UNTRIED
 
 TRIES: list[Try] = [
     # Methods of sources (N18).
@@ -135,12 +136,15 @@ def known(tmp_path_factory: pytest.TempPathFactory, tiny: str) -> Any:
         yield names
 
 
-def test_there_are_many() -> None:
-    assert len(TRIES) >= 60
-    assert len(dict(TRIES)) == len(TRIES)
+@pytest.mark.parametrize("tries", [TRIES, UNTRIED], ids=["made", "not made yet"])
+def test_there_are_many(tries: list[Try]) -> None:
+    assert len(tries) >= 60
+    assert len(dict(tries)) == len(tries)
 
 
-@pytest.mark.parametrize(("typed", "said"), TRIES, ids=[typed for typed, _ in TRIES])
+@pytest.mark.parametrize(
+    ("typed", "said"), TRIES + UNTRIED, ids=[typed for typed, _ in TRIES + UNTRIED]
+)
 def test_a_clumsy_try_is_answered(typed: str, said: list[str], known: Any) -> None:
     told = answer(typed, known)
     assert [each for each in said if each not in told] == [], f"{typed}\nsaid: {told}"

@@ -1,14 +1,12 @@
 """Tries that no newcomer made yet, over options, columns, files, objects and the command line.
 
-Rows are as those of test_clumsy_tries.py: what is typed, then what the answer must say.
+Rows are as those of test_clumsy_tries.py, which tries them: what is typed, then what the answer
+must say.
 """
 
-from typing import Any
+from clumsy import Try
 
-import pytest
-from clumsy import Try, answer, in_folder_of_tries
-
-TRIES: list[Try] = [
+UNTRIED: list[Try] = [
     # Values of a wrong type: one place makes sentences of what Python and the binding say.
     ("src.open_shard(0)", ("open_shard()", "shard_name must be text", "not 0")),
     ("src.cache(3)", ("cache()", "path must be text or a path", "not 3")),
@@ -113,20 +111,3 @@ TRIES: list[Try] = [
     ("$ easydata verify tokens.jsonl --vocab-size 3", ("tokens.jsonl", "id 3", "0 to 2")),
     ("$ easydata status a.jsonl", ("a.jsonl", "no output", "--output-dir")),
 ]
-
-
-@pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory, tiny: str) -> Any:
-    with in_folder_of_tries(tmp_path_factory.mktemp("tries"), tiny) as names:
-        yield names
-
-
-def test_there_are_many() -> None:
-    assert len(TRIES) >= 60
-    assert len(dict(TRIES)) == len(TRIES)
-
-
-@pytest.mark.parametrize(("typed", "said"), TRIES, ids=[typed for typed, _ in TRIES])
-def test_a_clumsy_try_is_answered(typed: str, said: list[str], known: Any) -> None:
-    told = answer(typed, known)
-    assert [each for each in said if each not in told] == [], f"{typed}\nsaid: {told}"
