@@ -31,4 +31,5 @@ include(\"\${CMAKE_CURRENT_LIST_DIR}/EasyDataTargets.cmake\")
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/EasyDataConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/EasyDataConfig.cmake" "${CMAKE_BINARY_DIR}/EasyDataConfigVersion.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindPCRE2.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindPyArrow.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/PythonPackageFolder.cmake"
         DESTINATION lib/cmake/EasyData COMPONENT cpp)

@@ -4,10 +4,8 @@
 # PyArrow::compute. Nothing is imported from Python and nothing is written into site-packages.
 
 if(NOT PyArrow_LIBRARY_DIR)
-  execute_process(
-    COMMAND "${Python_EXECUTABLE}" -c
-            "import importlib.util as u; s = u.find_spec('pyarrow'); print(s.submodule_search_locations[0] if s else '', end='')"
-    OUTPUT_VARIABLE PyArrow_LIBRARY_DIR COMMAND_ERROR_IS_FATAL ANY)
+  include("${CMAKE_CURRENT_LIST_DIR}/PythonPackageFolder.cmake")
+  python_package_folder(pyarrow PyArrow_LIBRARY_DIR)
 endif()
 set(PyArrow_INCLUDE_DIR "${PyArrow_LIBRARY_DIR}/include")
 

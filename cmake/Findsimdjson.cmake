@@ -1,12 +1,10 @@
 # Finds the amalgamation of simdjson inside the PyPI package pysimdjson of the Python interpreter in use, and builds it.
 #
 # Defines simdjson_VERSION and simdjson::simdjson, a static library whose names nobody else sees: libarrow has a simdjson of its own,
-# and another version's functions under the same names end in a crash. Nothing is imported from Python.
+# and another version's functions under the same names end in a crash.
 
-execute_process(
-  COMMAND "${Python_EXECUTABLE}" -c
-          "import importlib.util as u; s = u.find_spec('simdjson'); print(s.submodule_search_locations[0] if s else '', end='')"
-  OUTPUT_VARIABLE simdjson_SOURCE_DIR COMMAND_ERROR_IS_FATAL ANY)
+include("${CMAKE_CURRENT_LIST_DIR}/PythonPackageFolder.cmake")
+python_package_folder(simdjson simdjson_SOURCE_DIR)
 if(EXISTS "${simdjson_SOURCE_DIR}/simdjson.h")
   file(STRINGS "${simdjson_SOURCE_DIR}/simdjson.h" _version REGEX "#define SIMDJSON_VERSION ")
   string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" simdjson_VERSION "${_version}")
