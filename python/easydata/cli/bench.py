@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from easydata import _native
-from easydata.cli.report import Report, human
+from easydata.cli.report import Report
 from easydata.core.config import (
     DatasetConfig,
     LoadStageConfig,
@@ -18,6 +18,7 @@ from easydata.core.config import (
     TokenizerConfig,
     TokenizeStageConfig,
 )
+from easydata.core.shown_text import rounded
 from easydata.execution.chain import Pipeline
 from easydata.sources.create import create_source
 from easydata.tokenizers.tokenizer import Tokenizer
@@ -89,7 +90,7 @@ def bench_tokenizer(
         "megabytes_per_second": {},
     }
     report.line(
-        f"{human(len(texts))} documents, {size / 1e6:.1f} MB, {human(tokens)} tokens, "
+        f"{rounded(len(texts))} documents, {size / 1e6:.1f} MB, {rounded(tokens)} tokens, "
         f"{os.cpu_count()} cores, engine: {engine.engine}"
         + ("" if library is None else "; ids equal in every document")
     )
@@ -228,7 +229,7 @@ def _say(
         "tokens_per_second": rates,
     }
     report.line(
-        f"{human(len(texts))} documents, {size / 2**20:.1f} MB, {human(tokens)} tokens, "
+        f"{rounded(len(texts))} documents, {size / 2**20:.1f} MB, {rounded(tokens)} tokens, "
         f"{os.cpu_count()} cores, engine: {engine.engine}"
     )
     what = {
@@ -239,7 +240,7 @@ def _say(
     report.table(
         ("", "tokens/s", "ratio"),
         [
-            (what[name], human(rate), "" if base is None else f"{rate / base:.1f}×")
+            (what[name], rounded(rate), "" if base is None else f"{rate / base:.1f}×")
             for name, rate in rates.items()
         ],
     )

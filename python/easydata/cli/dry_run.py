@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.cli.report import Report, count_text, human, size_text
+from easydata.cli.report import Report, count_text, size_text
 from easydata.core.config import DatasetConfig, PipelineConfig
+from easydata.core.shown_text import rounded
 from easydata.execution.chain import Pipeline
 from easydata.execution.save_stage import SaveStage
 from easydata.execution.stages import MIXED
@@ -123,5 +124,5 @@ def _write_text(told: Mapping[str, Any]) -> str:
     if "seq_length" in told:
         rows = f", rows of {told['seq_length']:,} tokens"
         if told["rows_about"] is not None:
-            rows = f", about {human(told['rows_about'])} rows of {told['seq_length']:,} tokens"
+            rows = f", about {rounded(told['rows_about'])} rows of {told['seq_length']:,} tokens"
     return f"{told['format']} in {told['folder']} ({told['state']}){rows}"

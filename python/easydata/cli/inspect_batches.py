@@ -33,7 +33,7 @@ def inspect_batches(
     given = None if tokenizer is None else Tokenizer(tokenizer)
     found = []
     for name, source in _made(config_options(file)).items():
-        known = [given] if given is not None else _tokenizers(source)
+        known = [given] if given is not None else tokenizers_of(source)
         report.line(f"{name}:")
         seen = 0
         for number, row in itertools.islice(_rows(source, skip), rows):
@@ -68,10 +68,6 @@ def _made(values: Mapping[str, Any]) -> dict[str, ShardedDataSource[Any]]:
     if config.pack.enabled or (isinstance(said, Mapping) and "enabled" not in said):
         pipeline = pipeline.pack(replace(config.pack, segment_sources=True))
     return pipeline.get_data()
-
-
-def _tokenizers(source: ShardedDataSource[Any]) -> list[Tokenizer]:
-    return [each for each in tokenizers_of(source) if isinstance(each, Tokenizer)]
 
 
 def _rows(source: ShardedDataSource[Any], skip: int) -> Iterator[tuple[int, dict[str, Any]]]:

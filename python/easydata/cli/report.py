@@ -5,26 +5,18 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from easydata.core.shown_text import shown
+from easydata.core.shown_text import rounded, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 
-def human(count: float) -> str:
-    """A count with a unit: 950, 12.3 k, 4.56 M."""
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(count) >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count:.3g}" if isinstance(count, float) else str(count)
-
-
 def count_text(count: int, plus_minus: int | None) -> str:
     """A count: 1,234, or 12.3 M ± 0.2 M where it is estimated; ± ? where nobody knows how well."""
     if plus_minus == 0:
         return f"{count:,}"
-    return f"{human(count)} ± " + ("?" if plus_minus is None else human(plus_minus))
+    return f"{rounded(count)} ± " + ("?" if plus_minus is None else rounded(plus_minus))
 
 
 def size_text(count: float) -> str:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from easydata import _native
 from easydata.cli.flags import make_config
 from easydata.cli.jobs import need_tokenizers
-from easydata.cli.report import Report, count_text, human
+from easydata.cli.report import Report, count_text
 from easydata.core.config import DatasetConfig, PipelineConfig
+from easydata.core.shown_text import rounded
 from easydata.execution.units.fill import token_sources
 from easydata.reports.content_sample import Estimate, as_it_lies, sample_content
 from easydata.sources.create import create_source, window_bytes_of
@@ -234,7 +235,7 @@ def _line(rung: Rung, rows: int) -> tuple[str, ...]:
     return (
         rung.name,
         *_statistics(rung.quality),
-        *("any" if far == rows - 1 else human(far) for far in (rung.moves, rung.parts)),
+        *("any" if far == rows - 1 else rounded(far) for far in (rung.moves, rung.parts)),
         f"{rung.cost.passes:.3g}×",
         f"{rung.cost.memory / 2**20:,.0f}",
     )

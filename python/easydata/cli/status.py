@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from easydata import _native
-from easydata.cli.report import Report, human
+from easydata.cli.report import Report
+from easydata.core.shown_text import rounded
 from easydata.execution.output_paths import path_in
 
 # Seconds without a sign of life after which what is elsewhere is taken for dead.
@@ -149,7 +150,7 @@ def _seconds_left(found: Mapping[str, Any], now: float) -> float | None:
 
 def lines(path: str, progress: Mapping[str, Any]) -> Iterator[str]:
     """What people read of it."""
-    counts = f"{progress['rows']:,} rows, {human(progress['tokens'])} tokens"
+    counts = f"{progress['rows']:,} rows, {rounded(progress['tokens'])} tokens"
     shards = f"{progress['shards']:,} shards"
     if progress["state"] == "finished":
         when = f" at {progress['finished']}" if progress["finished"] else ""
@@ -163,7 +164,7 @@ def lines(path: str, progress: Mapping[str, Any]) -> Iterator[str]:
     owner = progress["coordinator"]
     if progress["state"] == "running":
         rate, left = progress["tokens_per_second"], progress["seconds_left"]
-        pace = [f"{human(rate)} tokens/s"] if rate else []
+        pace = [f"{rounded(rate)} tokens/s"] if rate else []
         pace += [f"about {_duration(left)} left"] if left is not None else []
         pace += [f"process {owner['pid']} on {owner['host']}"] if owner else []
         yield "  " + ", ".join(pace)
@@ -186,7 +187,7 @@ def _units(progress: Mapping[str, Any]) -> Iterator[str]:
             how = f"heard of {unit['seconds_since_update']:.0f} s ago"
         yield (
             f"  unit {unit['unit']}: process {unit['pid']} on {unit['host']}, "
-            f"{human(unit['rows'] or 0)} rows, {how}"
+            f"{rounded(unit['rows'] or 0)} rows, {how}"
         )
     if len(progress["running"]) > _MOST_TOLD:
         yield f"  and {len(progress['running']) - _MOST_TOLD:,} units more at work"

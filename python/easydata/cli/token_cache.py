@@ -11,9 +11,10 @@ from typing import Any
 from easydata import _native
 from easydata.cli.flags import only_one, read_config
 from easydata.cli.plan_difference import nearest
-from easydata.cli.report import Report, human
+from easydata.cli.report import Report
 from easydata.cli.usage import UsageError
 from easydata.core.config import PipelineConfig
+from easydata.core.shown_text import rounded
 from easydata.core.sizes import parse_size
 from easydata.execution.cache_stage import keeping_of
 from easydata.execution.chain import Pipeline
@@ -353,7 +354,7 @@ def _ago(seconds: int) -> str:
     for unit, size in _UNITS:
         if seconds >= size:
             return f"{seconds // size} {unit} ago"
-    return "now" if seconds < 5 else f"{human(seconds)} s ago"
+    return "now" if seconds < 5 else f"{rounded(seconds)} s ago"
 
 
 def _size(text: str) -> int:

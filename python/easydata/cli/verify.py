@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
-from easydata.cli.report import Report, human
+from easydata.cli.report import Report
+from easydata.core.shown_text import rounded
 from easydata.execution.verify import verify as verify_files
 
 
@@ -19,7 +20,7 @@ def verify(
     size = sum(file.bytes for file in found.files)
     count = len(found.damaged)
     report.line(
-        f"{len(found.files)} files, {human(rows)} rows, {human(tokens)} tokens, "
+        f"{len(found.files)} files, {rounded(rows)} rows, {rounded(tokens)} tokens, "
         f"{size / 2**20:.1f} MB: " + (f"{count} damaged" if count else "all intact")
     )
     report.result(

@@ -427,7 +427,7 @@ class AsyncDataLoader(
 
     def _tokenizers(self) -> list[Tokenizer]:
         """Those that the tokens come from, as far as they are known."""
-        return [each for each in tokenizers_of(self._source) if isinstance(each, Tokenizer)]
+        return tokenizers_of(self._source)
 
     def close(self) -> None:
         """Ends the loader's threads; batches that were handed out stay valid."""

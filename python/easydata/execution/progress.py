@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from easydata.core.config_class import is_set
-from easydata.core.shown_text import shown
+from easydata.core.shown_text import rounded, shown
 
 if TYPE_CHECKING:
     from easydata.core.config import ObservabilityConfig
@@ -36,14 +36,6 @@ def clock_time(seconds: float) -> str:
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)
     return (f"{days} d " if days else "") + f"{hour}:{minute:02}:{second:02}"
-
-
-def rounded(count: float) -> str:
-    """A count in few letters: 950, 12.3 k, 4.56 M."""
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if count >= 0.9995 * size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count:.0f}"
 
 
 class Progress:
@@ -226,7 +218,7 @@ class Progress:
     def _rate(self, done: Mapping[str, int], what: str) -> str:
         seconds = max(self._clock() - self._began_at, 1e-9)
         count = done.get(what, 0) - (self._before or {}).get(what, 0)
-        return f"{rounded(count / seconds)} {what}/s"
+        return f"{rounded(round(count / seconds))} {what}/s"
 
     def text(self, done: Mapping[str, int], *, both_rates: bool = True, short: bool = False) -> str:
         """What is done, in a line.

@@ -99,7 +99,8 @@ def load_array_record_dataset(
             extension>`, such as `train_000001.arecord`, or as EasyData names them,
             `shard-00001.arecord`.
         file_extension: The extension.
-        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+        storage_options: Credentials for files on other machines, and how often to retry; see
+            docs/guide/stores.md.
 
     Raises:
         FileNotFoundError: When there is no such folder, or no such file in it.

@@ -37,7 +37,8 @@ class ArrayRecordShardedSource(FileSource):
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
-        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+        storage_options: Credentials for files on other machines, and how often to retry; see
+            docs/guide/stores.md.
         column: Name of the one field; None: "text", "input_ids" or "record", by `decode`.
         decode: What records are: "text" (UTF-8), "int32" (tokens, little-endian), "bytes", or
             "json" (an object each, whose fields are the row's); None: what the metadata of an
@@ -102,7 +103,8 @@ class ArrayRecordDataSource:
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
-        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+        storage_options: Credentials for files on other machines, and how often to retry; see
+            docs/guide/stores.md.
 
     Raises:
         OSError: A file is damaged, or no ArrayRecord file.

@@ -10,7 +10,8 @@ class ArrowShardedSource(FileSource):
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
-        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+        storage_options: Credentials for files on other machines, and how often to retry; see
+            docs/guide/stores.md.
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource.
         quarantine_path: The JSONL file for rows in quarantine.

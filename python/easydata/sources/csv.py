@@ -29,7 +29,8 @@ class CsvShardedSource(FileSource):
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
-        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+        storage_options: Credentials for files on other machines, and how often to retry; see
+            docs/guide/stores.md.
         delimiter: The one character between fields; a tab may be written as a backslash and t.
         quotechar: The one character around fields that hold delimiters or line ends. "": nothing is
             quoted, and quotes are text (`csv.QUOTE_NONE`).

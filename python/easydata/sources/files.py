@@ -26,7 +26,8 @@ class FileSource(PlannedSource[Row]):
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
-        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+        storage_options: Credentials for files on other machines, and how often to retry; see
+            docs/guide/stores.md.
         name: What errors, statistics and positions call this source.
         on_error: What becomes of rows that cannot be read: "raise" ends with an error, "skip"
             leaves them out, counted and logged, "quarantine" also adds them to `quarantine_path`.

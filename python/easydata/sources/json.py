@@ -18,7 +18,8 @@ class JsonShardedSource(FileSource):
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
-        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+        storage_options: Credentials for files on other machines, and how often to retry; see
+            docs/guide/stores.md.
         jsonl: True reads one object a line (a file that starts with `[` is read as the array it
             is, and one named .json as whichever it turns out to be); False reads one array of
             objects, or one object; None reads whichever of these a file is.

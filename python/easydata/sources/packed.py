@@ -13,7 +13,6 @@ from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.mixed import MixedShardedSource, longest_window
 from easydata.sources.sharded_source import ShardedDataSource, WrapperSource
 from easydata.sources.tokenized import tokenizers_of
-from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.packers import _matrix
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class PackedShardedSource(
         native = _native.PackedOptions(**options)
         # What no file has to be asked for is judged now, the rest with the plan.
         if native.names_eos:
-            known = [each for each in tokenizers_of(self.source) if isinstance(each, Tokenizer)]
+            known = tokenizers_of(self.source)
             native.check_tokens([tokenizer._vocabulary for tokenizer in known])
         self._given["token_fields"] = native.token_fields
 

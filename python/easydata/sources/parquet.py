@@ -31,7 +31,8 @@ class ParquetShardedSource(FileSource):
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
-        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+        storage_options: Credentials for files on other machines, and how often to retry; see
+            docs/guide/stores.md.
         columns: The columns to read; all by default. What is not named is not read from the file.
         name: What errors, statistics and positions call this source.
         on_error: "raise", "skip" or "quarantine"; see FileSource.

@@ -20,7 +20,8 @@ class TextShardedSource(FileSource):
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
-        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+        storage_options: Credentials for files on other machines, and how often to retry; see
+            docs/guide/stores.md.
         text_field: Name of the one field.
         sample_by: What is a row, as in `datasets`: "line"; "paragraph", which two line ends end;
             or "document", all of a file. Within paragraphs and documents line ends are those of

@@ -25,7 +25,8 @@ class TokenFilesShardedSource(FileSource):
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them. Of Megatron's pairs
             either name does.
-        storage_options: Who asks for files on other machines, and how; see docs/guide/stores.md.
+        storage_options: Credentials for files on other machines, and how often to retry; see
+            docs/guide/stores.md.
         dtype: The type of bare tokens, "uint16" in nanoGPT; other files say theirs.
         document_eos: The token that ends each document: a row is a document, with that token. For
             bare tokens, and .npy files of one dimension.

@@ -360,11 +360,11 @@ def tokenize_dataset_config(
     return kept_tokens(made, config)
 
 
-def tokenizers_of(source: ShardedDataSource[Any]) -> list[Any]:
-    """The tokenizers that the rows of a source come from, as far as they are known."""
+def tokenizers_of(source: ShardedDataSource[Any]) -> list[Tokenizer]:
+    """The tokenizers that the rows of a source come from, those of other libraries left out."""
     own = getattr(source, "tokenizer", None)
     if own is not None:
-        return [own]
+        return [own] if isinstance(own, Tokenizer) else []
     return [tokenizer for each in source._inputs for tokenizer in tokenizers_of(each)]
 
 
