@@ -110,6 +110,7 @@ class TokenReader : public ShardReader {
     };
     if (skip == 0) task.piece = PieceId{next_, 0};
     task.next_at = ++next_;
+    task.file_bytes = file.BeginOf(next_);
     return task;
   }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -221,7 +222,7 @@ def rows_of(file: int) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two files of several chunks in three forms."""
+    """Two files of several chunks in each form."""
     folder = tmp_path_factory.mktemp("files")
     for file in (0, 1):
         rows = rows_of(file)
@@ -232,6 +233,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pq.write_table(table, folder / f"{file}.parquet", row_group_size=500)
         with open(folder / f"{file}.csv", "w") as out:
             out.write("text\n" + "".join(row["text"] + "\n" for row in rows))
+        np.save(folder / f"{file}.npy", np.ones((_ROWS, 300 * (file + 1)), np.uint16))
     return folder
 
 
@@ -247,7 +249,7 @@ def shares_of(source: ShardedDataSource[Any]) -> list[tuple[int, float | None]]:
 
 
 @pytest.mark.parametrize("shuffle", [None, "blocks", "rows", "grain"])
-@pytest.mark.parametrize("form", ["jsonl", "jsonl.gz", "parquet", "csv"])
+@pytest.mark.parametrize("form", ["jsonl", "jsonl.gz", "parquet", "csv", "npy"])
 def test_a_share_of_the_bytes_is_read(form: str, shuffle: Any, folder: Path) -> None:
     source = easydata.create_source(
         easydata.DatasetConfig(str(folder / f"*.{form}"), shuffle=shuffle)
