@@ -27,7 +27,7 @@ _OF_CONFIG = {
 _OF_OPTIONS = {
     _FILES: (
         "type delimiter quotechar encoding header column_names comment sample_by field decode "
-        "zstd_max_window hive_partitioning identity storage_options"
+        "zstd_max_window hive_partitioning identity storage_options dtype document_eos row_tokens"
     ),
     _BAD: "on_error on_missing quarantine_path",
     _ROWS: (

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,12 +43,14 @@ class _Found:
     why_not: str = ""
 
     @property
+    def named(self) -> list[str]:
+        """The files, or the pattern of them."""
+        return [self.data_files] if isinstance(self.data_files, str) else self.data_files
+
+    @property
     def files_text(self) -> str:
         """The files, for people."""
-        named = self.data_files
-        if isinstance(named, str):
-            return named
-        return ", ".join(named[:3]) + (", ..." if len(named) > 3 else "")
+        return ", ".join(self.named[:3]) + (", ..." if len(self.named) > 3 else "")
 
 
 def init(folder: str, tokenizer: str | None, config: str, overwrite: bool, report: Report) -> None:
@@ -90,7 +93,7 @@ def init(folder: str, tokenizer: str | None, config: str, overwrite: bool, repor
             "datasets": {
                 each.name: {"data_files": each.data_files, **each.options} for each in usable
             },
-            "left_out": {each.data_files: each.why_not for each in groups if each.why_not},
+            "left_out": {", ".join(each.named): each.why_not for each in groups if each.why_not},
         }
     )
 
@@ -173,7 +176,8 @@ def _look(found: _Found, tokenizer: str | None) -> None:
     found.columns = list(dict.fromkeys(name for row in rows for name in row))
     if isinstance(rows[0].get("input_ids"), list):
         found.why_not = (
-            f"has tokens already; pack them: easydata pack {found.files_text} --eos-token-id ID"
+            f"has tokens already; pack them: easydata pack {shlex.join(found.named)} "
+            "--eos-token-id ID"
         )
         return
     if tokenizer is None:

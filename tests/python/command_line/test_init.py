@@ -87,3 +87,17 @@ def test_what_is_missing_is_said(folder: Path, capsys: pytest.CaptureFixture[str
     jsonl("d/a.jsonl", [{"text": "one"}])
     assert "no tokenizer is in it or here" in said("d")
     assert not Path("pipeline.yaml").exists()
+
+
+def test_several_files_are_left_out_together(
+    folder: Path, gpt2: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in "ab":
+        jsonl(f"{name}.jsonl", [{"input_ids": [1, 2]}])
+    jsonl("c.jsonl", [{"text": "some words"}])
+    assert main(["init", ".", "--tokenizer", gpt2, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (files,) = told["left_out"]
+    assert files == "a.jsonl, b.jsonl"
+    assert "easydata pack a.jsonl b.jsonl --eos-token-id" in told["left_out"][files]
+    assert [each["data_files"] for each in told["datasets"].values()] == ["c.jsonl"]
