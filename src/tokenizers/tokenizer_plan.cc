@@ -100,7 +100,9 @@ Status TokenizerPlan::Init(std::string_view json, const TokenizerOptions& option
   if (const auto error = parser.parse(json.data(), json.size()).get(root);
       error != simdjson::SUCCESS) {
     // The reference reads integers of any length as floating-point numbers.
-    if (error == simdjson::NUMBER_ERROR) return Unsupported("a number of more than 64 bits");
+    if (error == simdjson::NUMBER_ERROR || error == simdjson::BIGINT_ERROR) {
+      return Unsupported("a number of more than 64 bits");
+    }
     return Status::Invalid("tokenizer.json is not valid JSON (", simdjson::error_message(error),
                            "); save the tokenizer again with save_pretrained()");
   }

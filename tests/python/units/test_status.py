@@ -64,7 +64,10 @@ def test_status_of_a_job_that_runs_is_killed_and_is_finished(
     assert found["state"] == "stopped"
     assert found["units_done"] >= 1
     lines = status.lines("out")
-    assert lines[0].startswith(f"out: stopped: {found['units_done']} of 3 units ")
+    # A worker may end its unit before it sees that nobody waits for it.
+    most = status.of("out")["out"]["units_done"]
+    told = [f"out: stopped: {done} of 3 units " for done in range(found["units_done"], most + 1)]
+    assert lines[0].startswith(tuple(told))
     assert "run the same job again to resume" in lines[1]
     Path("go").touch()
     job = start(folder, config)
