@@ -115,6 +115,15 @@ def test_names_are_what_json_says(tmp_path: Path) -> None:
         list(JsonShardedSource(path, field="data"))
 
 
+def test_a_byte_order_mark_begins_a_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('\ufeff{"a": 1}\n{"a": 2}\n')
+    assert list(JsonShardedSource(path)) == [{"a": 1}, {"a": 2}]
+    path.write_text('{"a": 1}\n\ufeff{"a": 2}\n')
+    with pytest.raises(ValueError, match=r"row 1: line 2: not valid JSON at byte 1 of the row"):
+        list(JsonShardedSource(path))
+
+
 def test_random_members_are_passed_over(tmp_path: Path) -> None:
     choose = random.Random(3)
 
