@@ -33,7 +33,8 @@ constexpr long kBufferBytes = 64 << 10;
 constexpr size_t kMostHeaderBytes = 1 << 20;  // of a request's answers, those in between too
 constexpr std::chrono::milliseconds kLoweredAtMost{200};  // of a host's limit, each so often
 
-HttpFailure FailureOf(CURLcode code) {
+/// `words`: what libcurl says of it. A handshake that fails has one code, whatever the reason.
+HttpFailure FailureOf(CURLcode code, std::string_view words) {
   switch (code) {
     case CURLE_OK:
       return HttpFailure::kNone;
@@ -49,6 +50,12 @@ HttpFailure FailureOf(CURLcode code) {
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_ISSUER_ERROR:
       return HttpFailure::kUntrusted;
+    case CURLE_SSL_CONNECT_ERROR:
+      for (const std::string_view of_plain_text :
+           {"wrong version number", "unexpected TLS packet", "unsupported version packet"}) {
+        if (words.find(of_plain_text) != std::string_view::npos) return HttpFailure::kNotTls;
+      }
+      return HttpFailure::kBroken;
     default:
       return HttpFailure::kBroken;
   }
@@ -331,7 +338,9 @@ class HttpLoop {
       if (transfer->is_ended_by_receiver) {
         Finish(transfer, HttpFailure::kEndedByCaller, "");
       } else {
-        Finish(transfer, FailureOf(code), WordsOf(*transfer, code));
+        std::string words = WordsOf(*transfer, code);
+        const HttpFailure failure = FailureOf(code, words);
+        Finish(transfer, failure, std::move(words));
       }
     }
     const auto now = Clock::now();

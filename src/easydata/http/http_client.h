@@ -23,6 +23,7 @@ enum class HttpFailure {
   kUnreachable,   // no connection in time
   kUnknownHost,   // the host has no address
   kUntrusted,     // TLS: the certificate is not to be trusted
+  kNotTls,        // an answer in plain text to what is TLS
   kBroken,        // the connection ended before the answer did
   kStalled,       // nothing came for too long
   kEndedByCaller  // the receiver took no more

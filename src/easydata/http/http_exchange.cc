@@ -98,6 +98,8 @@ std::string CauseOf(const HttpResponse& response, bool is_good_answer) {
       return "unknown host";
     case HttpFailure::kUntrusted:
       return "untrusted";
+    case HttpFailure::kNotTls:
+      return "not TLS";
     case HttpFailure::kBroken:
       return "broken off";
     case HttpFailure::kStalled:
@@ -134,6 +136,12 @@ Status FinalError(const std::string& what, const HttpResponse& response, const H
   if (response.failure == HttpFailure::kUntrusted) {
     return error(EPROTO,
                  "; the server's certificate is not trusted here (storage_options: ca_file)");
+  }
+  if (response.failure == HttpFailure::kNotTls) {
+    return error(
+        EPROTO,
+        "; what listens there does not speak TLS: see that port and scheme belong together "
+        "(http:// is without TLS)");
   }
   const auto advice = [&](const char* at_any_server) {
     return "; " + (advice_of_store.empty() ? at_any_server : advice_of_store);

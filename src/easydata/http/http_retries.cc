@@ -83,6 +83,7 @@ std::string HttpRetries::ToString() const {
 bool IsTransient(const HttpResponse& response) {
   switch (response.failure) {
     case HttpFailure::kUntrusted:
+    case HttpFailure::kNotTls:
       return false;
     case HttpFailure::kNone:
     case HttpFailure::kEndedByCaller:

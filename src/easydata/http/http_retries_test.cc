@@ -48,6 +48,7 @@ TEST(HttpRetriesTest, KnowsWhatMayGoByItself) {
   EXPECT_TRUE(IsTransient(Answer(206, HttpFailure::kBroken)));
   EXPECT_TRUE(IsTransient(Answer(0, HttpFailure::kUnknownHost)));
   EXPECT_FALSE(IsTransient(Answer(0, HttpFailure::kUntrusted)));
+  EXPECT_FALSE(IsTransient(Answer(0, HttpFailure::kNotTls)));
 }
 
 TEST(HttpRetriesTest, WaitsLongerEachTimeAndEnds) {

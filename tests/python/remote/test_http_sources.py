@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import json
 import random
 import shutil
@@ -284,3 +286,16 @@ def test_closing_a_loader_ends_reading(files: Path) -> None:
         reading.join(2)
         assert not reading.is_alive()
     assert [str(error) for error in ended] == ["the loader is closed; make a new one"]
+
+
+def test_https_of_a_port_without_tls_is_said_at_once(files: Path) -> None:
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(files))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"127.0.0.1:{server.server_port}/rows.jsonl"
+        assert read(f"http://{address}") == rows()
+        begin = time.monotonic()
+        with pytest.raises(OSError, match=r"does not speak TLS: see that port and scheme belong"):
+            read(f"https://{address}")
+        assert time.monotonic() - begin < 5
+        server.shutdown()
