@@ -45,9 +45,10 @@ nb::dict ToDict(const sink::WriteProgress& progress) {
   return out;
 }
 
-nb::dict ToDict(const std::map<std::string, int64_t>& counts) {
+template <typename... Order>
+nb::dict ToDict(const std::map<std::string, int64_t, Order...>& counts) {
   nb::dict out;
-  for (const auto& [reason, count] : counts) out[reason.c_str()] = count;
+  for (const auto& [name, count] : counts) out[name.c_str()] = count;
   return out;
 }
 
@@ -69,6 +70,7 @@ nb::dict ToDict(const sink::WriteResult& result) {
   out["dropped_at"] = addresses;
   out["mix_end"] = JsonToPython(result.mix_end);
   out["nulls"] = ToDict(result.nulls);
+  out["source_tokens"] = ToDict(result.source_tokens);
   return out;
 }
 

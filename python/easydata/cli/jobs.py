@@ -90,6 +90,8 @@ def _tell(
             report.line(f"  of an earlier run: {kept_text(stats.kept_shards)}")
         for line in [*_left_out(stats), *_mix_end(stats)]:
             report.line(f"  {line}")
+        if len(stats.source_tokens) > 1:
+            report.line(f"  tokens by source: {_shares(stats.source_tokens)}")
         if stats.nulls:
             report.line(f"  {nulls_text(stats.nulls)}")
         if stats.hub_url:
@@ -98,6 +100,7 @@ def _tell(
             "folder": stats.output_path,
             "rows": stats.num_examples,
             "tokens": stats.num_tokens,
+            "source_tokens": stats.source_tokens,
             "shards": stats.num_shards,
             "bytes": stats.total_bytes,
             "paths": [str(path) for path in stats.output_paths],
@@ -121,6 +124,14 @@ def _counts(stats: WriteStats) -> str:
     tokens = f", {stats.num_tokens:,} tokens" if stats.num_tokens else ""
     shards = f"{stats.num_shards:,} shard" + ("" if stats.num_shards == 1 else "s")
     return f"{stats.num_examples:,} rows{tokens}, {shards}, {size_text(stats.total_bytes)}"
+
+
+def _shares(tokens: Mapping[str, int]) -> str:
+    """Tokens of each source, and its part of all."""
+    total = sum(tokens.values())
+    return ", ".join(
+        f"{name} {count:,} ({100 * count / total:.1f} %)" for name, count in tokens.items()
+    )
 
 
 def _left_out(stats: WriteStats) -> Iterator[str]:

@@ -68,6 +68,8 @@ class WriteStats:
             "rows_in_pass", "rows_left"}}}`: the source that ended it, and of each source the rows
             taken, the passes completed, the rows of one pass and those of it that were not taken
             (None: not known without reading them); else None.
+        source_tokens: Tokens of each source, by its name; {} where there are none, or where an
+            older version wrote some of the shards. Padding counts for none.
         nulls: Numbers that JSON does not have (NaN, the infinities), written as null, by column.
         hub_url: The repository of the Hub that they were pushed to; None where they were not.
     """
@@ -81,6 +83,7 @@ class WriteStats:
     dropped_at: dict[str, list[str]] = field(default_factory=dict)
     kept_shards: int = 0
     mix_end: dict[str, Any] | None = None
+    source_tokens: dict[str, int] = field(default_factory=dict)
     nulls: dict[str, int] = field(default_factory=dict)
     hub_url: str | None = None
     num_tokens: int = 0
@@ -322,6 +325,7 @@ class WriteJob:
             dropped_at=written["dropped_at"],
             kept_shards=written["kept_shards"],
             mix_end=written["mix_end"],
+            source_tokens=written["source_tokens"],
             nulls=written["nulls"],
             num_tokens=written["tokens"],
             output_path=self.path,

@@ -29,6 +29,19 @@ Result<int64_t> Count(const nlohmann::json& shard, const char* key) {
   return found->get<int64_t>();
 }
 
+/// Counts by the name of a `what`; none where the key is missing.
+Result<std::map<std::string, int64_t>> CountsByName(const nlohmann::json& shard, const char* key,
+                                                    const char* what) {
+  std::map<std::string, int64_t> counts;
+  const auto found = shard.find(key);
+  if (found == shard.end()) return counts;
+  if (!found->is_object()) return Status::Invalid(key, " must be counts by ", what);
+  for (const auto& [name, count] : found->items()) {
+    ARROW_ASSIGN_OR_RAISE(counts[name], Count(*found, name.c_str()));
+  }
+  return counts;
+}
+
 bool IsHash(const std::string& text) {
   return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -71,6 +84,7 @@ nlohmann::json ToJson(const ShardRecord& shard) {
                           {"bytes", shard.bytes},
                           {"xxh3", shard.hash}};
   if (!shard.nulls.empty()) value["nulls"] = shard.nulls;
+  if (!shard.source_tokens.empty()) value["source_tokens"] = shard.source_tokens;
   return value;
 }
 
@@ -97,12 +111,9 @@ Result<ShardRecord> ShardFromJson(const nlohmann::json& value) {
     return Status::Invalid("xxh3 must be 16 hexadecimal digits");
   }
   shard.hash = hash->get<std::string>();
-  const auto nulls = value.find("nulls");
-  if (nulls == value.end()) return shard;
-  if (!nulls->is_object()) return Status::Invalid("nulls must be counts by column");
-  for (const auto& [column, count] : nulls->items()) {
-    ARROW_ASSIGN_OR_RAISE(shard.nulls[column], Count(*nulls, column.c_str()));
-  }
+  ARROW_ASSIGN_OR_RAISE(shard.nulls, CountsByName(value, "nulls", "column"));
+  ARROW_ASSIGN_OR_RAISE(const auto of_sources, CountsByName(value, "source_tokens", "source"));
+  shard.source_tokens.insert(of_sources.begin(), of_sources.end());
   return shard;
 }
 

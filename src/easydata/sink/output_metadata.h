@@ -9,6 +9,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/outputs/output_store.h"
+#include "easydata/sink/source_tokens.h"
 
 namespace easydata::sink {
 
@@ -30,6 +31,8 @@ struct ShardRecord {
   std::string hash;  // XXH3, 64 bits, of the file: 16 hexadecimal digits
   /// Numbers that JSON does not have (NaN, the infinities), written as null, by column.
   std::map<std::string, int64_t> nulls = {};
+  /// Tokens by source; nothing where the shard has none, or an older version wrote it.
+  SourceTokens source_tokens = {};
 };
 
 nlohmann::json ToJson(const ShardRecord& shard);

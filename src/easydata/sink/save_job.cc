@@ -132,12 +132,16 @@ WriteResult SaveJob::ResultOf(const OutputFolder& folder, DropTotals dropped) co
   result.shards = folder.finished();
   result.kept_shards = folder.kept();
   result.dropped = std::move(dropped);
+  bool is_told = true;
   for (const ShardRecord& shard : result.shards) {
     result.rows += shard.rows;
     result.tokens += shard.tokens;
     result.bytes += shard.bytes;
     for (const auto& [column, count] : shard.nulls) result.nulls[column] += count;
+    Add(shard.source_tokens, &result.source_tokens);
+    if (shard.tokens > 0 && shard.source_tokens.empty()) is_told = false;
   }
+  if (!is_told) result.source_tokens.clear();
   return result;
 }
 
@@ -201,6 +205,7 @@ nlohmann::json SaveJob::Metadata(const WriteResult& result, const arrow::Schema&
                              {"shards", std::move(shards)}};
   if (!result.mix_end.is_null()) metadata["mix_end"] = result.mix_end;
   if (!result.nulls.empty()) metadata["nulls"] = result.nulls;
+  if (!result.source_tokens.empty()) metadata["source_tokens"] = result.source_tokens;
   if (!options.encode.empty()) metadata["encode"] = options.encode;
   if (format->records != nullptr) {
     metadata["records"] = format->records(schema, options.records());

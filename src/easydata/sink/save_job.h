@@ -65,6 +65,8 @@ struct WriteResult {
   nlohmann::json mix_end;
   /// Numbers that JSON does not have (NaN, the infinities), written as null, by column.
   std::map<std::string, int64_t> nulls;
+  /// Tokens by source; nothing where an older version wrote some of the shards.
+  SourceTokens source_tokens;
 };
 
 /// What is written so far, with finished shards of an earlier run.

@@ -23,6 +23,7 @@ Status OpenShard::Append(const EncodedGroup& group) {
   ARROW_RETURN_NOT_OK(encoder->Append(group));
   record.rows += group.rows;
   record.tokens += group.tokens;
+  Add(group.source_tokens, &record.source_tokens);
   for (const auto& [column, count] : group.nulls) record.nulls[column] += count;
   return Status::OK();
 }
@@ -58,17 +59,32 @@ Result<ShardForm> ShardForm::Make(const SaveJob& job, const std::shared_ptr<arro
   return form;
 }
 
-Result<EncodedGroup> ShardForm::Encode(const RowGroup& group) const {
+Batch AsWritten(const Batch& batch, std::shared_ptr<arrow::RecordBatch> rows) {
+  Batch written;
+  written.rows = std::move(rows);
+  written.addresses = batch.addresses;
+  written.spans = batch.spans;
+  return written;
+}
+
+Result<EncodedGroup> EncodeRows(const std::vector<Batch>& rows, const ShardFormat& format) {
   std::vector<std::shared_ptr<arrow::RecordBatch>> parts;
-  int64_t tokens_of_parts = 0;
-  for (const Batch& batch : group.parts) {
-    ARROW_ASSIGN_OR_RAISE(auto part, layout->Convert(batch));
-    tokens_of_parts += CountTokens(*part);
-    parts.push_back(std::move(part));
+  for (const Batch& batch : rows) parts.push_back(batch.rows);
+  ARROW_ASSIGN_OR_RAISE(EncodedGroup encoded, format.Encode(parts));
+  for (const Batch& batch : rows) {
+    encoded.tokens += CountTokens(*batch.rows);
+    CountSourceTokens(batch, &encoded.source_tokens);
   }
-  ARROW_ASSIGN_OR_RAISE(EncodedGroup encoded, format->Encode(parts));
-  encoded.tokens = tokens_of_parts;
   return encoded;
+}
+
+Result<EncodedGroup> ShardForm::Encode(const RowGroup& group) const {
+  std::vector<Batch> written;
+  for (const Batch& batch : group.parts) {
+    ARROW_ASSIGN_OR_RAISE(auto rows, layout->Convert(batch));
+    written.push_back(AsWritten(batch, std::move(rows)));
+  }
+  return EncodeRows(written, *format);
 }
 
 Result<OpenShard> ShardForm::Open(std::shared_ptr<outputs::OutputFile> file,

@@ -48,6 +48,13 @@ struct ShardForm {
   Result<OpenShard> Open(std::shared_ptr<outputs::OutputFile> file, std::string name) const;
 };
 
+/// The rows of a batch as they are written: `rows`, converted, with what is known of where they are
+/// from.
+Batch AsWritten(const Batch& batch, std::shared_ptr<arrow::RecordBatch> rows);
+
+/// Encodes rows as they are written, and counts their tokens.
+Result<EncodedGroup> EncodeRows(const std::vector<Batch>& rows, const ShardFormat& format);
+
 /// The first rows of a job's stream, read by themselves.
 Result<std::vector<Batch>> FirstRowsOf(const SaveJob& job, const StageContext& context,
                                        int64_t rows);

@@ -9,6 +9,7 @@
 
 #include "easydata/base/status.h"
 #include "easydata/json/json_text.h"
+#include "easydata/sink/source_tokens.h"
 
 namespace easydata::sink {
 
@@ -16,6 +17,7 @@ namespace easydata::sink {
 struct EncodedGroup {
   int64_t rows = 0;
   int64_t tokens = 0;
+  SourceTokens source_tokens;
   /// Numbers that became null, as the format has none such.
   json::NonFiniteCounts nulls;
   /// The encoded bytes; where the format has its own container, `details` says what is in them.

@@ -1,9 +1,6 @@
 #include "easydata/sink/shards_by_value.h"
 
 #include <arrow/array.h>
-#include <arrow/builder.h>
-#include <arrow/compute/api_vector.h>
-#include <arrow/datum.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
@@ -17,6 +14,7 @@
 #include "easydata/json/json_column.h"
 #include "easydata/json/json_parse.h"
 #include "easydata/json/json_text.h"
+#include "easydata/sink/shard_form.h"
 #include "easydata/stream/gather_rows.h"
 #include "easydata/stream/row_error.h"
 
@@ -103,8 +101,7 @@ Result<std::unique_ptr<ShardsByValue>> ShardsByValue::Make(
   made->encoded_ = std::make_unique<exec::OrderedMap<Rows, Group>>(
       pool, ahead, [self] { return self->NextRows(); },
       [format](Rows rows) -> Result<Group> {
-        ARROW_ASSIGN_OR_RAISE(EncodedGroup encoded, format->Encode(rows.parts));
-        for (const auto& part : rows.parts) encoded.tokens += CountTokens(*part);
+        ARROW_ASSIGN_OR_RAISE(EncodedGroup encoded, EncodeRows(rows.parts, *format));
         return Group{rows.shard, std::move(encoded)};
       });
   return made;
@@ -149,19 +146,18 @@ Result<std::vector<ShardsByValue::Rows>> ShardsByValue::Split(const RowGroup& gr
   for (const Batch& batch : group.parts) {
     ARROW_ASSIGN_OR_RAISE(const auto shards, ShardsOf(batch));
     ARROW_ASSIGN_OR_RAISE(const auto rows, layout.Convert(batch));
-    std::map<int64_t, arrow::Int64Builder> indices;
+    const Batch written = AsWritten(batch, rows);
+    std::map<int64_t, std::vector<int64_t>> indices;
     for (size_t i = 0; i < shards.size(); ++i) {
-      ARROW_RETURN_NOT_OK(indices[shards[i]].Append(static_cast<int64_t>(i)));
+      indices[shards[i]].push_back(static_cast<int64_t>(i));
     }
-    for (auto& [shard, builder] : indices) {
-      ARROW_ASSIGN_OR_RAISE(const auto chosen, builder.Finish());
-      ARROW_ASSIGN_OR_RAISE(const arrow::Datum taken,
-                            arrow::compute::Take(arrow::Datum(rows), arrow::Datum(chosen)));
+    for (const auto& [shard, chosen] : indices) {
+      ARROW_ASSIGN_OR_RAISE(Batch taken, written.Take(chosen));
       Rows& of_shard = found[shard];
       of_shard.shard = static_cast<size_t>(shard);
-      of_shard.rows += taken.record_batch()->num_rows();
-      of_shard.bytes += ContentOf(*taken.record_batch());
-      of_shard.parts.push_back(taken.record_batch());
+      of_shard.rows += taken.num_rows();
+      of_shard.bytes += ContentOf(*taken.rows);
+      of_shard.parts.push_back(std::move(taken));
     }
   }
   std::vector<Rows> split;
@@ -206,13 +202,13 @@ bool ShardsByValue::Close(size_t shard, bool is_last) {
   if (held.rows == beyond) return false;
   Rows kept{shard};
   for (int64_t left = beyond; left > 0;) {
-    const auto part = held.parts.back();
-    const int64_t take = std::min(left, part->num_rows());
-    kept.parts.insert(kept.parts.begin(), part->Slice(part->num_rows() - take));
+    const Batch part = held.parts.back();
+    const int64_t take = std::min(left, part.num_rows());
+    kept.parts.insert(kept.parts.begin(), part.Slice(part.num_rows() - take, take));
     held.parts.pop_back();
-    if (take < part->num_rows()) held.parts.push_back(part->Slice(0, part->num_rows() - take));
+    if (take < part.num_rows()) held.parts.push_back(part.Slice(0, part.num_rows() - take));
     kept.rows += take;
-    kept.bytes += ContentOf(*kept.parts.front());
+    kept.bytes += ContentOf(*kept.parts.front().rows);
     left -= take;
   }
   bytes_ -= held.bytes - kept.bytes;

@@ -55,7 +55,7 @@ class ShardsByValue {
   /// Rows of one shard.
   struct Rows {
     size_t shard = 0;
-    std::vector<std::shared_ptr<arrow::RecordBatch>> parts = {};
+    std::vector<Batch> parts = {};  // as they are written
     int64_t rows = 0;
     int64_t bytes = 0;
   };

@@ -134,6 +134,37 @@ def test_a_finished_job_that_is_run_again_keeps_what_is_there(
     assert main(command) == 1
 
 
+def test_tokens_are_counted_by_source_where_all_shards_say_them(
+    data: Path, gpt2: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jsonl("b.jsonl", [{"text": text} for text in TEXTS[:30]])
+    config = {
+        "datasets": [{"data_files": f"{name}.jsonl", "name": name} for name in "ab"],
+        "default_tokenizer": gpt2,
+        "mix": {"weights": {"a": 0.7, "b": 0.3}, "stop_strategy": "first_exhausted"},
+        "pack": {"seq_length": 16},
+        "save": {"output_dir": "out", "num_shards": 3},
+    }
+    Path("c.json").write_text(json.dumps(config))
+    found = told(capsys, "pack", "--config", "c.json")["datasets"]["mixed"]
+    tokens = found["source_tokens"]
+    assert list(tokens) == ["a", "b"]
+    assert sum(tokens.values()) == found["tokens"]
+    (line,) = (
+        line
+        for line in said(capsys, "pack", "--config", "c.json").splitlines()
+        if "by source" in line
+    )
+    share = 100 * tokens["a"] / found["tokens"]
+    assert line.startswith(f"  tokens by source: a {tokens['a']:,} ({share:.1f} %), b ")
+    # As an older version wrote them.
+    path = Path("out/.metadata.json")
+    metadata = json.loads(path.read_text())
+    del metadata["shards"][0]["source_tokens"]
+    path.write_text(json.dumps(metadata))
+    assert told(capsys, "pack", "--config", "c.json")["datasets"]["mixed"]["source_tokens"] == {}
+
+
 def test_rows_put_aside_are_there_once(
     folder: Path, gpt2: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
