@@ -394,47 +394,21 @@ def push(
     push_output(folder, repo_id, private, token, config_name, Report(as_json=as_json))
 
 
-class _BenchGroup(typer.core.TyperGroup):
-    """`easydata bench DATA` is `easydata bench pipeline DATA`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in (*self.commands, "-h", "--help"):
-            args.insert(0, "pipeline")
-        return super().parse_args(ctx, args)
-
-
-_bench = typer.Typer(cls=_BenchGroup, no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(
-    _bench,
-    name="bench",
-    help="Measure your own text beside the `tokenizers` library: bench [pipeline] or tokenizer.",
-)
-
-
-@_bench.command("tokenizer")
-def bench_tokenizer(
-    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
-    tokenizer: Annotated[str, typer.Option("--tokenizer", help="Folder of the tokenizer.")],
-    content_field: Annotated[
-        str, typer.Option("--content-field", help="Column of the text.")
-    ] = "text",
-    megabytes: Annotated[
-        float, typer.Option("--megabytes", min=0.001, help="Text that is measured, at most.")
-    ] = 64,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Times each side runs.")] = 3,
-    as_json: _JSON = False,
-) -> None:
-    """Measure text to ids; the ids are compared, too."""
-    # lazy: help and completion do without
-    from easydata.cli.bench import bench_tokenizer as run_bench
-
-    run_bench(data, tokenizer, content_field, megabytes, rounds, Report(as_json=as_json))
-
-
-@_bench.command("pipeline")
+@app.command(cls=GroupedCommand)
 def bench(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A tokenizer's folder, file or name on the Hub.")
+    ],
     data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
-    tokenizer: Annotated[str, typer.Option("--tokenizer", help="Folder of the tokenizer.")],
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="NAMES",
+            help="Libraries to measure beside, with commas: tokenizers, datasets; unset: "
+            "tokenizers, where it is installed.",
+        ),
+    ] = None,
     content_field: Annotated[
         str, typer.Option("--content-field", help="Column of the text.")
     ] = "text",
@@ -445,12 +419,20 @@ def bench(
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Times each side runs.")] = 3,
     as_json: _JSON = False,
 ) -> None:
-    """Measure tokenizing and packing of your own text, beside the `tokenizers` library."""
+    """Measure the speed on your own text beside other libraries, whose ids must be equal."""
     # lazy: help and completion do without
-    from easydata.cli.bench import bench_files
+    from easydata.cli.bench import bench as run_bench
 
-    bench_files(
-        data, tokenizer, content_field, seq_length, megabytes, rounds, Report(as_json=as_json)
+    libraries = None if against is None else [name.strip() for name in against.split(",")]
+    run_bench(
+        model,
+        data,
+        libraries,
+        content_field,
+        seq_length,
+        megabytes,
+        rounds,
+        Report(as_json=as_json),
     )
 
 

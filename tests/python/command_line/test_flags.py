@@ -53,7 +53,7 @@ def test_help_has_groups_and_choices(capsys: pytest.CaptureFixture[str]) -> None
     assert "-o, --output-dir TEXT" in out[out.index("Output:") :]
     assert "<str>" not in out
     assert "<list" not in out
-    for command in ("", "tokenize", "stats", "inspect", "verify", "cache list", "bench tokenizer"):
+    for command in ("", "tokenize", "stats", "inspect", "verify", "cache list", "bench"):
         assert "Show this message" in help_of(command, capsys)
 
 

@@ -227,47 +227,46 @@ def test_inspect_any_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_bench(folder: Path, gpt2: str, capsys: pytest.CaptureFixture[str]) -> None:
-    texts = [f"some words to count, number {i}" for i in range(300)]
-    jsonl("a.jsonl", [{"text": text} for text in texts])
-    assert main(["bench", "a.jsonl", "--tokenizer", gpt2, "--rounds", "1", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["documents"] == 300
-    # The tokens and an EOS for each document.
-    assert found["tokens"] == sum(len(document) + 1 for document in ids(gpt2, *texts))
-    assert set(found["tokens_per_second"]) == {"easydata", "tokenizers"}
-    assert found["ratio"] > 0
-    assert main(["bench", "a.jsonl", "--tokenizer", gpt2, "--rounds", "1"]) == 0
-    assert "tokens/s" in capsys.readouterr().out
-    assert main(["bench", "a.jsonl", "--tokenizer", gpt2, "--content-field", "txt"]) == 1
-    assert 'did you mean "text"' in capsys.readouterr().err
-
-
-def test_bench_tokenizer(folder: Path, gpt2: str, capsys: pytest.CaptureFixture[str]) -> None:
     texts = [f"some words to count, number {i}" for i in range(2500)]
     jsonl("a.jsonl", [{"text": text} for text in texts])
-    command = ["bench", "tokenizer", "a.jsonl", "--tokenizer", gpt2, "--rounds", "2"]
+    command = ["bench", gpt2, "a.jsonl", "--rounds", "2"]
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["documents"] == 2500
-    assert found["ids_equal"] is True
     assert found["tokens"] == sum(map(len, ids(gpt2, *texts)))
     assert found["bytes"] == sum(map(len, texts))
-    rates = found["megabytes_per_second"]
+    assert found["ids_equal"] == ["tokenizers"]
+    work = found["work"]["text to ids"]
+    rates = work["megabytes_per_second"]
     assert set(rates) == {"easydata", "tokenizers"}
     for run in ("first", "best"):
-        assert found["ratio"][run] == pytest.approx(
-            rates["easydata"][run] / rates["tokenizers"][run]
-        )
+        ratio = rates["easydata"][run] / rates["tokenizers"][run]
+        assert work["ratio"]["tokenizers"][run] == pytest.approx(ratio)
+    assert found["work"]["file to packed batches"]["megabytes_per_second"]["easydata"]["best"] > 0
     assert main(command) == 0
     out = capsys.readouterr().out
-    assert "ids equal in every document" in out
+    assert "ids equal to those of tokenizers" in out
     assert "best pass" in out
-    # What comes before a file's name need not be the name of a benchmark.
-    assert main(["bench", "--tokenizer", gpt2, "--rounds", "1", "a.jsonl", "--json"]) == 0
-    assert "tokens_per_second" in json.loads(capsys.readouterr().out)
+    assert main([*command, "--content-field", "txt"]) == 1
+    assert 'did you mean "text"' in capsys.readouterr().err
+    assert main([*command, "--against", "dataset"]) == 2
+    assert "not 'dataset'; did you mean \"datasets\"" in capsys.readouterr().err
 
 
-def test_bench_tokenizer_tells_other_ids(
+def test_bench_against_datasets(
+    folder: Path, gpt2: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("datasets")
+    jsonl("a.jsonl", [{"text": "x" * n} for n in range(1500)])
+    assert main(["bench", gpt2, "a.jsonl", "--against", "tokenizers, datasets", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["ids_equal"] == ["tokenizers", "datasets"]
+    work = found["work"]["file to ids in Arrow"]
+    assert set(work["megabytes_per_second"]) == {"easydata", "datasets"}
+    assert set(work["ratio"]["datasets"]) == {"first", "best"}
+
+
+def test_bench_tells_no_rate_where_ids_differ(
     folder: Path, gpt2: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import tokenizers
@@ -275,8 +274,10 @@ def test_bench_tokenizer_tells_other_ids(
     jsonl("a.jsonl", [{"text": "one"}, {"text": "two"}])
     other = tokenizers.Tokenizer(tokenizers.models.WordLevel({"one": 0, "two": 1}, "one"))
     monkeypatch.setattr(tokenizers, "Tokenizer", SimpleNamespace(from_str=lambda text: other))
-    assert main(["bench", "tokenizer", "a.jsonl", "--tokenizer", gpt2]) == 1
-    assert "the ids of document 0 are not those" in capsys.readouterr().err
+    assert main(["bench", gpt2, "a.jsonl"]) == 1
+    said = capsys.readouterr()
+    assert "the ids of document 0 are not those that tokenizers gives" in said.err
+    assert "MB/s" not in said.out
 
 
 def numbers(path: str, rows: int, group: int) -> None:
