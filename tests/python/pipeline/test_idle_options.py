@@ -149,8 +149,10 @@ def config_of(
     datasets: list[dict[str, Any]] = [{**kind, "name": name} for name in named]
     values: dict[str, Any] = {"datasets": datasets, "load": {"batch_size": 2}}
     values["save"] = {"output_dir": out}
-    if "tokenizer" not in kind and "pack" in chain:
-        values["pack"] = {"eos_token_id": 2}  # nobody knows what the tokens are of
+    if "pack" in chain:
+        values["pack"] = {"seq_length": 32}  # else a window is two million tokens
+        if "tokenizer" not in kind:
+            values["pack"]["eos_token_id"] = 2  # nobody knows what the tokens are of
     if option:
         name = option["name"]
         if config == "DatasetConfig":
