@@ -15,6 +15,7 @@ from easydata.cli.usage import UsageError
 from easydata.core.config import (
     DatasetConfig,
     LoadStageConfig,
+    ObservabilityConfig,
     PackStageConfig,
     PipelineConfig,
     SaveStageConfig,
@@ -60,6 +61,7 @@ class _Sample:
         return PipelineConfig(
             datasets=[DatasetConfig(self.file, tokenizer=options)],
             tokenize=TokenizeStageConfig(num_workers=os.cpu_count() or 1),
+            observability=ObservabilityConfig(progress_enabled=False),
             **stages,
         )
 
@@ -117,9 +119,9 @@ def bench(
         works[0].runs["tokenizers"] = _encode_by_tokenizers
     if "datasets" in libraries:
         works.append(
-            _Work("file to ids in Arrow", {"easydata": _save, "datasets": _map_by_datasets})
+            _Work("file to Arrow", {"easydata": _save, "datasets": _map_by_datasets})
         )
-    works.append(_Work("file to packed batches", {"easydata": _packing(seq_length)}))
+    works.append(_Work("file to batches", {"easydata": _packing(seq_length)}))
     tokenizer = Tokenizer(model)
     texts, size = _read_texts(data, content_field, megabytes)
     with tempfile.TemporaryDirectory(prefix="easydata-bench-") as folder:

@@ -242,7 +242,7 @@ def test_bench(folder: Path, gpt2: str, capsys: pytest.CaptureFixture[str]) -> N
     for run in ("first", "best"):
         ratio = rates["easydata"][run] / rates["tokenizers"][run]
         assert work["ratio"]["tokenizers"][run] == pytest.approx(ratio)
-    assert found["work"]["file to packed batches"]["megabytes_per_second"]["easydata"]["best"] > 0
+    assert found["work"]["file to batches"]["megabytes_per_second"]["easydata"]["best"] > 0
     assert main(command) == 0
     out = capsys.readouterr().out
     assert "ids equal to those of tokenizers" in out
@@ -261,7 +261,7 @@ def test_bench_against_datasets(
     assert main(["bench", gpt2, "a.jsonl", "--against", "tokenizers, datasets", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["ids_equal"] == ["tokenizers", "datasets"]
-    work = found["work"]["file to ids in Arrow"]
+    work = found["work"]["file to Arrow"]
     assert set(work["megabytes_per_second"]) == {"easydata", "datasets"}
     assert set(work["ratio"]["datasets"]) == {"first", "best"}
 
