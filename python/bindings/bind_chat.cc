@@ -23,6 +23,7 @@
 #include "operators/bound_type.h"
 #include "operators/callable_op.h"
 #include "operators/lending.h"
+#include "operators/limited_api.h"
 #include "operators/python_chat_renderer.h"
 #include "operators/python_messages.h"
 
@@ -35,7 +36,7 @@ using jinja::Value;
 constexpr int kMaxValueDepth = 200;
 
 [[noreturn]] void FailType(nb::handle value) {
-  Check(Status::NotImplemented("a value of type ", Py_TYPE(value.ptr())->tp_name,
+  Check(Status::NotImplemented("a value of type ", TypeNameOf(value),
                                " for a template; known are str, int, float, bool, None, list, "
                                "tuple and dict"));
   std::abort();  // Check has thrown
@@ -80,7 +81,7 @@ Value TemplateValue(nb::handle object, jinja::Arena* arena, int depth = 0) {
     return PyList_CheckExact(p) ? Value::List(items, count) : Value::Tuple(items, count);
   }
   if (PyDict_CheckExact(p)) {
-    auto* entries = arena->Array<jinja::DictEntry>(static_cast<size_t>(PyDict_GET_SIZE(p)));
+    auto* entries = arena->Array<jinja::DictEntry>(static_cast<size_t>(PyDict_Size(p)));
     size_t count = 0;
     Py_ssize_t at = 0;
     PyObject* key = nullptr;

@@ -17,6 +17,7 @@
 #include "easydata/storage/open_file.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
+#include "operators/limited_api.h"
 #include "py_source.h"
 
 namespace easydata {

@@ -548,7 +548,10 @@ void BindSource(nb::module_& m) {
           },
           nb::sig("def __next__(self) -> dict[str, typing.Any]"))
       .def("close", &RowIterator::Close, "Ends the reading behind it; later calls give no rows.");
+#ifndef Py_LIMITED_API
+  // Without a method's call for each row.
   reinterpret_cast<PyTypeObject*>(rows.ptr())->tp_iternext = &NextRow;
+#endif
   BindOwner<BatchIterator>(m, "BatchIterator", "Batches of a stream as pyarrow record batches.")
       .def("__iter__", &Self, nb::sig("def __iter__(self) -> BatchIterator"))
       .def("__next__", &BatchIterator::Next)

@@ -22,6 +22,7 @@
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
 #include "operators/huggingface_encoder.h"
+#include "operators/limited_api.h"
 #include "tokenizers/decode/decode_stream.h"
 #include "tokenizers/decode/text_decoder.h"
 #include "tokenizers/postprocess/padding.h"

@@ -7,6 +7,7 @@
 #include "easydata/base/escaped_text.h"
 #include "easydata/base/nearest_name.h"
 #include "easydata/config/descriptor.h"
+#include "operators/limited_api.h"
 
 namespace easydata {
 

@@ -40,6 +40,16 @@ inline PyType_Slot owner_slots[] = {
     {0, nullptr},
 };
 
+#ifdef Py_LIMITED_API
+template <typename T>
+inline PyType_Slot worker_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&VisitOwned<T>)},
+    {Py_tp_clear, reinterpret_cast<void*>(&ClearOwned<T>)},
+    {Py_tp_finalize, reinterpret_cast<void*>(&EndWork<T>)},
+    {0, nullptr},
+};
+#endif
+
 }  // namespace detail
 
 /// Binds a type that owns Python objects, directly or through the engine: Python's garbage
@@ -50,13 +60,20 @@ inline PyType_Slot owner_slots[] = {
 /// Python objects are members of few classes (see lending.h).
 template <OwnsPythonObjects T>
 nb::class_<T> BindOwner(nb::module_& m, const char* name, const char* doc) {
-  nb::class_<T> type(m, name, doc, nb::type_slots(detail::owner_slots<T>));
   if constexpr (requires(T& bound) { bound.EndWork(); }) {
     // Called before anything of a circle is cleared: its threads would call functions whose objects
-    // are half gone. As a slot of the type it would be a method __del__, too.
+    // are half gone.
+#ifdef Py_LIMITED_API
+    return nb::class_<T>(m, name, doc, nb::type_slots(detail::worker_slots<T>));
+#else
+    // Not as a slot of the type: it would be a method __del__, too.
+    nb::class_<T> type(m, name, doc, nb::type_slots(detail::owner_slots<T>));
     reinterpret_cast<PyTypeObject*>(type.ptr())->tp_finalize = &detail::EndWork<T>;
+    return type;
+#endif
+  } else {
+    return nb::class_<T>(m, name, doc, nb::type_slots(detail::owner_slots<T>));
   }
-  return type;
 }
 
 /// Binds a type that owns no Python objects.

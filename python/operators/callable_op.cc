@@ -18,6 +18,7 @@
 #include "easydata/stream/piecewise_op.h"
 #include "easydata/stream/row_error.h"
 #include "operators/engine_gil.h"
+#include "operators/limited_api.h"
 #include "operators/refused_rows.h"
 #include "operators/rows.h"
 

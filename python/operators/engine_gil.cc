@@ -14,6 +14,7 @@
 
 #include "easydata/exec/notice.h"
 #include "easydata/exec/stop_scope.h"
+#include "operators/limited_api.h"
 
 namespace easydata {
 namespace {

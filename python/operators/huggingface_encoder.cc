@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "operators/engine_gil.h"
+#include "operators/limited_api.h"
 
 namespace easydata {
 namespace {

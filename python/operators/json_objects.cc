@@ -1,4 +1,5 @@
 #include "operators/json_objects.h"
+#include "operators/limited_api.h"
 
 #include <nlohmann/json.hpp>
 

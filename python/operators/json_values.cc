@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "easydata/json/dom_parse.h"
+#include "operators/limited_api.h"
 #include "operators/python_text.h"
 
 namespace easydata {
@@ -32,13 +33,9 @@ struct JsonValues::Impl {
     uint64_t hash = text.size();
     for (unsigned char c : text) hash = hash * 31 + c;
     PyObject*& slot = keys[(hash ^ (hash >> 16)) % kCachedKeys];
-    if (slot != nullptr && PyUnicode_IS_ASCII(slot) &&
-        static_cast<size_t>(PyUnicode_GET_LENGTH(slot)) == text.size() &&
-        std::memcmp(PyUnicode_1BYTE_DATA(slot), text.data(), text.size()) == 0) {
-      return Py_NewRef(slot);
-    }
+    if (slot != nullptr && AsciiOf(slot) == text) return Py_NewRef(slot);
     PyObject* key = TextToPython(text);
-    if (key != nullptr && PyUnicode_IS_ASCII(key)) {
+    if (key != nullptr && AsciiOf(key).has_value()) {
       Py_XDECREF(slot);
       slot = Py_NewRef(key);
     }

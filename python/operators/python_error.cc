@@ -10,6 +10,7 @@
 #include "easydata/stream/row_error.h"
 #include "operators/engine_gil.h"
 #include "operators/lending.h"
+#include "operators/limited_api.h"
 
 namespace easydata {
 namespace {
@@ -29,7 +30,9 @@ nb::object WithoutFrames(const nb::object& exception) {
     // Neither the methods of a class of Python's, which may take other arguments than are known
     // here, nor copy.copy(), which calls them: those of the built-in class that it derives from.
     PyTypeObject* base = Py_TYPE(exception.ptr());
-    while ((base->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0) base = base->tp_base;
+    while ((PyType_GetFlags(base) & Py_TPFLAGS_HEAPTYPE) != 0) {
+      base = static_cast<PyTypeObject*>(PyType_GetSlot(base, Py_tp_base));
+    }
     const nb::handle built_in(reinterpret_cast<PyObject*>(base));
     const nb::tuple reduced(built_in.attr("__reduce__")(exception));
     const nb::object arguments = reduced[1];

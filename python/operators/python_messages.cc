@@ -11,6 +11,7 @@
 #include "easydata/chat/conversation.h"
 #include "easydata/chat/row_conversation.h"
 #include "easydata/jinja/render_error.h"
+#include "operators/limited_api.h"
 #include "operators/python_chat_renderer.h"
 
 namespace easydata {

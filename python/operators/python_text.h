@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "operators/limited_api.h"
 #include "operators/python_error.h"
 
 namespace easydata {
@@ -24,9 +25,7 @@ inline PyObject* TextToPython(std::string_view text) {
   if ((bits & 0x8080808080808080u) != 0 || text.size() <= 1) {
     return PyUnicode_DecodeUTF8(data, static_cast<Py_ssize_t>(text.size()), nullptr);
   }
-  PyObject* string = PyUnicode_New(static_cast<Py_ssize_t>(text.size()), 127);
-  if (string != nullptr) std::memcpy(PyUnicode_1BYTE_DATA(string), data, text.size());
-  return string;
+  return AsciiToPython(text);
 }
 
 /// A name as an interned string, to be the key of many dicts.

@@ -12,6 +12,7 @@
 
 #include "easydata/json/json_column.h"
 #include "easydata/json/json_text.h"
+#include "operators/limited_api.h"
 #include "operators/rows.h"
 
 namespace easydata {

@@ -10,6 +10,7 @@
 #include "easydata/stream/rest_column.h"
 #include "operators/arrow_exchange.h"
 #include "operators/json_values.h"
+#include "operators/limited_api.h"
 #include "operators/python_text.h"
 
 namespace easydata {

@@ -14,6 +14,7 @@
 #include "easydata/json/json_column.h"
 #include "easydata/json/json_text.h"
 #include "easydata/source/json_rows.h"
+#include "operators/limited_api.h"
 #include "operators/python_text.h"
 #include "operators/rows.h"
 
@@ -21,8 +22,6 @@ namespace easydata {
 namespace {
 
 constexpr int kMaxRowDepth = 1000;
-
-std::string TypeName(PyObject* value) { return Py_TYPE(value)->tp_name; }
 
 void AppendInteger(long long number, std::string* out) {
   char digits[24];
@@ -113,7 +112,7 @@ Status AppendObject(PyObject* dict, int depth, std::string* out) {
   bool first = true;
   while (PyDict_Next(dict, &position, &key, &item)) {
     if (!PyUnicode_Check(key)) {
-      return Status::TypeError("a dict has a key of type ", TypeName(key),
+      return Status::TypeError("a dict has a key of type ", TypeNameOf(key),
                                ", JSON has strings only");
     }
     if (!first) out->push_back(',');
@@ -140,9 +139,10 @@ Status AppendValue(PyObject* value, int depth, std::string* out) {
       AppendInteger(number, out);
       return Status::OK();
     }
-    nb::object text = nb::steal(PyLong_Type.tp_repr(value));
+    nb::object text = nb::steal(PyNumber_ToBase(value, 10));
     if (!text.is_valid()) return FetchError();
-    *out += PyUnicode_AsUTF8(text.ptr());
+    Py_ssize_t size;
+    *out += PyUnicode_AsUTF8AndSize(text.ptr(), &size);
     return Status::OK();
   }
   if (PyFloat_Check(value)) {
@@ -169,11 +169,11 @@ Status AppendValue(PyObject* value, int depth, std::string* out) {
     if (!plain.is_valid()) return FetchError();
     if (Py_TYPE(plain.ptr()) != Py_TYPE(value)) return AppendValue(plain.ptr(), depth + 1, out);
   }
-  return Status::TypeError("JSON cannot hold a value of type ", TypeName(value));
+  return Status::TypeError("JSON cannot hold a value of type ", TypeNameOf(value));
 }
 
 Status WrongType(const std::string& column, PyObject* value, const char* expected) {
-  return Status::TypeError("field \"", column, "\" holds a value of type ", TypeName(value),
+  return Status::TypeError("field \"", column, "\" holds a value of type ", TypeNameOf(value),
                            ", expected ", expected);
 }
 
@@ -229,7 +229,7 @@ Status AppendRow(PyObject* row, std::string* out) {
   out->push_back('{');
   while (PyDict_Next(row, &position, &key, &item)) {
     if (!PyUnicode_Check(key)) {
-      return Status::TypeError("a row has a key of type ", TypeName(key), ", expected str");
+      return Status::TypeError("a row has a key of type ", TypeNameOf(key), ", expected str");
     }
     if (out->size() > 1) out->push_back(',');
     ARROW_RETURN_NOT_OK(AppendString(key, out));
@@ -314,7 +314,7 @@ int64_t RowColumns::num_rows() const { return impl_->num_rows; }
 
 Status RowColumns::Append(nb::handle row) {
   if (!PyDict_Check(row.ptr())) {
-    return Status::TypeError("a row is of type ", TypeName(row.ptr()), ", expected a dict");
+    return Status::TypeError("a row is of type ", TypeNameOf(row.ptr()), ", expected a dict");
   }
   if (impl_->whole_rows) {
     impl_->json.clear();

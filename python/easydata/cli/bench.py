@@ -118,9 +118,7 @@ def bench(
     if "tokenizers" in libraries:
         works[0].runs["tokenizers"] = _encode_by_tokenizers
     if "datasets" in libraries:
-        works.append(
-            _Work("file to Arrow", {"easydata": _save, "datasets": _map_by_datasets})
-        )
+        works.append(_Work("file to Arrow", {"easydata": _save, "datasets": _map_by_datasets}))
     works.append(_Work("file to batches", {"easydata": _packing(seq_length)}))
     tokenizer = Tokenizer(model)
     texts, size = _read_texts(data, content_field, megabytes)
