@@ -1,7 +1,7 @@
 # Finds the amalgamation of simdjson inside the PyPI package pysimdjson of the Python interpreter in use, and builds it.
 #
-# Defines simdjson_VERSION and simdjson::simdjson, a static library whose names nobody else sees: libarrow has a simdjson of its own,
-# and another version's functions under the same names end in a crash.
+# Defines simdjson_VERSION and simdjson::simdjson, a static library whose names nobody else sees, and which takes no other's: libarrow has
+# a simdjson of its own, and another version's functions under the same names end in a crash.
 
 include("${CMAKE_CURRENT_LIST_DIR}/PythonPackageFolder.cmake")
 python_package_folder(simdjson simdjson_SOURCE_DIR)
@@ -24,6 +24,10 @@ if(simdjson_FOUND AND NOT TARGET easydata_simdjson)
   set_target_properties(
     easydata_simdjson PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                                  UNITY_BUILD OFF)
-  add_library(simdjson::simdjson ALIAS easydata_simdjson)
-  set_property(GLOBAL APPEND PROPERTY EASYDATA_MODULES easydata_simdjson)
+  # Whole: of an archive the linker takes only what no library before it has, and pyarrow 26's libarrow shows its simdjson.
+  add_library(easydata_whole_simdjson INTERFACE)
+  target_link_libraries(easydata_whole_simdjson INTERFACE $<LINK_LIBRARY:WHOLE_ARCHIVE,easydata_simdjson>)
+  target_include_directories(easydata_whole_simdjson SYSTEM INTERFACE $<BUILD_INTERFACE:${simdjson_SOURCE_DIR}>)
+  add_library(simdjson::simdjson ALIAS easydata_whole_simdjson)
+  set_property(GLOBAL APPEND PROPERTY EASYDATA_MODULES easydata_simdjson easydata_whole_simdjson)
 endif()

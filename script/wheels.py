@@ -121,10 +121,15 @@ def problems(module: Path) -> Iterator[str]:
     for line in _run("nm", "-DC", str(module)).splitlines():
         if FOREIGN.search(line):
             yield f"other libraries see, or give it: {line.strip()}"
-    for family, newest in NEWEST.items():
-        for version in re.findall(rf"\b{family}_([0-9.]+)", _run("objdump", "-T", str(module))):
-            if tuple(map(int, version.split("."))) > newest:
-                yield f"needs {family}_{version}; manylinux_2_28 ends at {newest}"
+    for line in _run("objdump", "-T", str(module)).splitlines():
+        bound = re.search(r"\b(GLIBC|GLIBCXX|CXXABI)_([0-9.]+)\)?\s+(\S+)$", line)
+        if bound is None:
+            continue
+        family, version, symbol = bound.groups()
+        newest = NEWEST[family]
+        if tuple(map(int, version.split("."))) > newest:
+            ends = ".".join(map(str, newest))
+            yield f"needs {symbol}@{family}_{version}; manylinux_2_28 ends at {family}_{ends}"
 
 
 def _run(*command: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+import wheels
 from programs import run_python
 
 import easydata
@@ -92,3 +93,10 @@ def test_libraries_that_have_an_arrow_of_their_own_are_no_matter(
     site = install(tmp_path, VERSION)
     after = f"import {first}; " + READ
     assert run(site, program=after)[-1] == "[{'text': 'It works.'}]"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/install.md"])
+def test_pages_name_the_versions_that_wheels_have_engines_for(page: str) -> None:
+    majors = [version.split(".")[0] for version in wheels.settings()["engines"]]
+    text = (wheels.ROOT / page).read_text(encoding="utf-8")
+    assert f"pyarrow {', '.join(majors[:-1])} or {majors[-1]}" in " ".join(text.split())
