@@ -14,7 +14,8 @@ from easydata.core.config import DatasetConfig
 from easydata.core.sizes import size_of_option
 from easydata.keywords import explain
 from easydata.sources.data_files import DataFiles, list_data_files
-from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo
+from easydata.sources.rows_in_shards import ShardInfo
+from easydata.sources.sharded_source import PlannedSource, Rewrite, Selection, ShardedDataSource
 
 Row: TypeAlias = dict[str, Any]
 
@@ -104,13 +105,10 @@ class FileSource(PlannedSource[Row]):
         """The options that the format itself has (src/easydata/source/data_format.h)."""
         return {}
 
-    def _identified(self) -> _native.FileListing:
+    def identified(self) -> _native.FileListing:
         """The listing with the identities that were asked for; hashing is done once."""
         self._listing = self._listing.with_identity(self._identity)
         return self._listing
-
-    def _listings(self) -> list[_native.FileListing]:
-        return [self._identified()]
 
     @property
     def _source(self) -> _native.Source:
@@ -124,7 +122,7 @@ class FileSource(PlannedSource[Row]):
         if self._hive_partitioning:
             options = {**options, "hive_partitioning": True}
         try:
-            return _native.make_source(self._identified(), self._format, options)
+            return _native.make_source(self.identified(), self._format, options)
         except TypeError as error:
             made = type(self).__init__
             explain(error, type(self).__name__, inspect.signature(made), made, options)
@@ -193,13 +191,14 @@ class FileSource(PlannedSource[Row]):
                 raise
             return 0
 
-    def _why_unselected(self) -> str:
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Row] | None:
+        if not isinstance(rewrite, Selection):
+            return None
         if self._on_error != "raise" or self._on_missing != "raise":
-            return "rows that cannot be read are left out here, so that the others have no numbers"
-        return ""
-
-    def _select(self, numbers: list[int]) -> ShardedDataSource[Row]:
-        return SelectedFileRows(self, numbers)
+            raise rewrite.refused(
+                "rows that cannot be read are left out here, so that the others have no numbers"
+            )
+        return SelectedFileRows(self, rewrite.numbers(len(self)))
 
     # The columns that the source was made to read; all where it is None.
     _columns: Sequence[str] | None = None
@@ -261,6 +260,7 @@ class SelectedFileRows(PlannedSource[Row]):
     """
 
     def __init__(self, files: FileSource, numbers: Sequence[int]) -> None:
+        self._inputs = (files,)
         self._files = files
         self._numbers = numbers
 
@@ -287,14 +287,11 @@ class SelectedFileRows(PlannedSource[Row]):
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self._files,), {"rows": len(self._numbers)}
 
-    def _why_unselected(self) -> str:
-        return ""
-
-    def _select(self, numbers: list[int]) -> ShardedDataSource[Row]:
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Row] | None:
+        if not isinstance(rewrite, Selection):
+            return None
+        numbers = rewrite.numbers(len(self))
         return SelectedFileRows(self._files, [self._numbers[number] for number in numbers])
-
-    def _listings(self) -> list[_native.FileListing]:
-        return self._files._listings()
 
     def _make_plan(self) -> _native.Plan:
         return _native.selected_rows(

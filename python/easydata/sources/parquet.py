@@ -12,7 +12,7 @@ from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource
-from easydata.sources.sharded_source import ShardInfo
+from easydata.sources.rows_in_shards import ShardInfo
 
 
 @dataclass
