@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import importlib.util
 import inspect
+import pkgutil
 import re
 import textwrap
 from collections.abc import Iterator
@@ -23,15 +24,15 @@ HOOKS = {"_counts_steps", "_inputs", "_make_plan", "_passes_on", "_rewritten", "
 
 def _import_sources() -> None:
     """Imports all modules that may define a source; what they need beside that may be absent."""
-    package = Path(str(easydata.__file__)).parent
-    for path in package.rglob("*.py"):
-        if not re.search(r"^class \w+\(", path.read_text(encoding="utf-8"), re.MULTILINE):
+    for module in pkgutil.walk_packages(easydata.__path__, "easydata."):
+        spec = importlib.util.find_spec(module.name)
+        assert spec is not None
+        if module.ispkg or not str(spec.origin).endswith(".py"):
             continue
-        if not re.search(r"Source\b", path.read_text(encoding="utf-8")):
+        if not re.search(r"^class \w+\(.*Source", Path(str(spec.origin)).read_text(), re.MULTILINE):
             continue
-        parts = path.relative_to(package.parent).with_suffix("").parts
         try:
-            importlib.import_module(".".join(parts))
+            importlib.import_module(module.name)
         except ModuleNotFoundError as error:
             assert not str(error.name).startswith("easydata")
 
