@@ -18,7 +18,7 @@ from easydata.core.config import (
     TokenizerConfig,
     merge_tokenizer_config,
 )
-from easydata.core.config_class import is_set
+from easydata.core.config_class import is_set, options_of
 from easydata.sources.create import formatted, kept_tokens
 from easydata.sources.first_rows import LOOKED_AT, first_rows
 from easydata.sources.huggingface import wrap_hf_dataset
@@ -231,19 +231,21 @@ class TokenizedShardedSource(WrapperSource[Example]):
             self._texts_plan(messages),
             self._tokenizer.encoder,
             _CutReport(config.max_length, is_limited),
-            content_field=self._content_field,
-            add_special_tokens=config.add_special_tokens and messages is None,
-            max_length=_max_length(config),
             may_be_whole=not is_limited and self._padding.length == 0,
             vocabulary=self._tokenizer._vocabulary,
-            return_attention_mask=config.return_attention_mask,
-            pad_to=self._padding.length,
-            pad_token_id=self._padding.token_id,
-            pad_left=self._padding.left,
-            additional_fields=self._additional_fields,
-            skip_missing=self._on_error == "skip",
-            batch_size=self._batch_size,
-            num_workers=self._num_workers,
+            **{
+                **options_of(config, "TokenizeOptions"),
+                "content_field": self._content_field,
+                "add_special_tokens": config.add_special_tokens and messages is None,
+                "max_length": _max_length(config),
+                "pad_to": self._padding.length,
+                "pad_token_id": self._padding.token_id,
+                "pad_left": self._padding.left,
+                "additional_fields": self._additional_fields,
+                "skip_missing": self._on_error == "skip",
+                "batch_size": self._batch_size,
+                "num_workers": self._num_workers,
+            },
         )
 
     def _texts_plan(self, messages: str | None) -> _native.Plan:
