@@ -103,16 +103,7 @@ class DatasetWriter(
     DatasetWriterSignature,
     options="WriteOptions",
     positional=("output_path", "max_shard_size", "num_shards", "compression", "overwrite"),
-    keywords=(
-        "num_threads",
-        "max_shard_rows",
-        "units",
-        "shard_column",
-        "shard_prefix",
-        "encode",
-        "writer_options",
-        "column_types",
-    ),
+    without=("format",),
     types={
         "max_shard_size": "str | int",
         "units": "str | int | None",
