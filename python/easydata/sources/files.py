@@ -272,10 +272,6 @@ class SelectedFileRows(PlannedSource[Row]):
         """One."""
         return 1
 
-    def open_shard(self, shard_name: str) -> Iterator[Row]:
-        """The rows, in order."""
-        return _native.iterate_rows(self._plan.stream(None, [shard_name]))
-
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """The number of rows."""
         return ShardInfo(shard_id=0, shard_name=shard_name, num_rows=len(self._numbers))

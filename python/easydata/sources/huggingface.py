@@ -300,10 +300,6 @@ class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
         kind = "read once" if isinstance(self._data, BatchesOnce) else "dataset"
         return (kind,), {"columns": list(self._data.schema.names)}
 
-    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
-        """The rows, in order."""
-        return self.open_shard_at_row(shard_name, 0)
-
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[dict[str, Any]]:
         """The rows from row `row` on; those before are read."""
         return _native.iterate_rows(self._plan.stream(None, [shard_name], row))

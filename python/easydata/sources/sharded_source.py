@@ -362,6 +362,11 @@ class PlannedSource(ShardedDataSource[T_co]):
             self._made_plan = self._make_plan()
         return self._made_plan
 
+    def open_shard(self, shard_name: str) -> Iterator[T_co]:
+        """The rows of a shard, in order."""
+        rows: Iterator[Any] = _native.iterate_rows(self._stream(None, [shard_name]))
+        return rows
+
     def _rows_plan(
         self, inputs: Sequence[_native.Plan] | None = None, **known: Any
     ) -> _native.Plan:
@@ -673,10 +678,6 @@ class ShuffledShardedSource(WrapperSource[Any]):
         """One."""
         return 1
 
-    def open_shard(self, shard_name: str) -> Iterator[Any]:
-        """The rows in the order of epoch 0."""
-        return _native.iterate_rows(self._stream(None, [shard_name]))
-
     def __len__(self) -> int:
         return len(self.source)
 
@@ -854,10 +855,6 @@ class PartShardedSource(WrapperSource[Any]):
         self._inputs = (source,)
         self._options = options
 
-    def open_shard(self, shard_name: str) -> Iterator[Any]:
-        """The rows of a shard that are in the part, in order."""
-        return _native.iterate_rows(self._stream(None, [shard_name]))
-
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """What is known of a shard; how many of its rows are in the part is not."""
         info = self._source.get_shard_info(shard_name)
@@ -930,10 +927,6 @@ class CachedShardedSource(WrapperSource[Any]):
     def source(self) -> ShardedDataSource[Any]:
         """The source whose rows are kept."""
         return self._source
-
-    def open_shard(self, shard_name: str) -> Iterator[Any]:
-        """The rows of a shard, in order."""
-        return _native.iterate_rows(self._stream(None, [shard_name]))
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Any]:
         """The rows of a shard from row `row` on."""

@@ -151,10 +151,6 @@ class TokenizedShardedSource(WrapperSource[Example]):
         """The tokenizer at work."""
         return self._tokenizer
 
-    def open_shard(self, shard_name: str) -> Iterator[Example]:
-        """The tokenized rows of a shard as dicts of lists, in order."""
-        return _native.iterate_rows(self._stream(None, [shard_name]))
-
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
         """The rows of a shard from row `row` on; where no row can go, none before is tokenized."""
         if row > 0 and self._one_to_one() and self._plan.can_seek:

@@ -234,9 +234,6 @@ class _OneShard(PlannedSource[Row]):
     def num_shards(self) -> int:
         return 1
 
-    def open_shard(self, shard_name: str) -> Iterator[Row]:
-        return _native.iterate_rows(self._plan.stream(None, [shard_name], 0))
-
     def _ranges(self) -> list[tuple[int, int]] | None:
         """The numbers of the rows that are read; None for all."""
         parts = self._of._parts
