@@ -70,10 +70,6 @@ class CompositeShardedSource(
         """Names of all shards, distinct."""
         return tuple(self._shards)
 
-    def num_shards(self) -> int:
-        """Number of shards of all sources."""
-        return len(self._shards)
-
     def _find(self, shard_name: str) -> tuple[ShardedDataSource[Any], str]:
         try:
             index, name = self._shards[shard_name]

@@ -136,10 +136,6 @@ class FileSource(
         """The files' paths, sorted."""
         return tuple(self._files)
 
-    def num_shards(self) -> int:
-        """Number of files."""
-        return len(self._files)
-
     def open_shard(self, shard_name: str) -> Iterator[Row]:
         """The rows of a file as dicts, in order. Reading goes on ahead on the engine's threads."""
         return self.open_shard_at_row(shard_name, 0)
@@ -267,10 +263,6 @@ class SelectedFileRows(PlannedSource[Row]):
     def shard_names(self) -> Sequence[str]:
         """The one shard's name."""
         return ("rows",)
-
-    def num_shards(self) -> int:
-        """One."""
-        return 1
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """The number of rows."""

@@ -99,10 +99,6 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         """The one shard's name."""
         return (f"{self._name}:0",)
 
-    def num_shards(self) -> int:
-        """One."""
-        return 1
-
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """The number of rows, where the dataset knows it."""
         self._check(shard_name)
@@ -283,10 +279,6 @@ class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
     def shard_names(self) -> Sequence[str]:
         """The one shard's name."""
         return (f"{self._name}:0",)
-
-    def num_shards(self) -> int:
-        """One."""
-        return 1
 
     def __len__(self) -> int:
         if isinstance(self._data, BatchesOnce):

@@ -114,10 +114,6 @@ class MixedShardedSource(
         """The mixture is one shard."""
         return ["mixed_shard_0"]
 
-    def num_shards(self) -> int:
-        """Always 1."""
-        return 1
-
     def open_shard(self, shard_name: str) -> Iterator[Any]:
         """The mixed rows from the first on, each a new dict with its source as `__source__`."""
         if shard_name not in self.shard_names:

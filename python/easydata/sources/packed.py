@@ -86,10 +86,6 @@ class PackedShardedSource(
         """Packed rows are one shard."""
         return ["packed_shard_0"]
 
-    def num_shards(self) -> int:
-        """Always 1."""
-        return 1
-
     def open_shard(self, shard_name: str) -> Iterator[dict[str, Ints]]:
         """The packed rows; their arrays are read-only."""
         return _rows_of(self._stream(None, [shard_name]))

@@ -362,6 +362,10 @@ class PlannedSource(ShardedDataSource[T_co]):
             self._made_plan = self._make_plan()
         return self._made_plan
 
+    def num_shards(self) -> int:
+        """Number of shards."""
+        return len(self.shard_names)
+
     def open_shard(self, shard_name: str) -> Iterator[T_co]:
         """The rows of a shard, in order."""
         rows: Iterator[Any] = _native.iterate_rows(self._stream(None, [shard_name]))
@@ -389,10 +393,6 @@ class WrapperSource(PlannedSource[T_co]):
     def shard_names(self) -> Sequence[str]:
         """Names of the shards, those of the source below."""
         return self._source.shard_names
-
-    def num_shards(self) -> int:
-        """Number of shards."""
-        return self._source.num_shards()
 
 
 def _mapped(fn: Callable[[Any], Any], rows: Iterator[Any], shard: str, first: int) -> Iterator[Any]:
@@ -674,10 +674,6 @@ class ShuffledShardedSource(WrapperSource[Any]):
         """The one shard's name."""
         return (_SHARD,)
 
-    def num_shards(self) -> int:
-        """One."""
-        return 1
-
     def __len__(self) -> int:
         return len(self.source)
 
@@ -775,10 +771,6 @@ class RowsBetweenSource(WrapperSource[Any]):
     def shard_names(self) -> Sequence[str]:
         """The one shard's name."""
         return (_CHOSEN,)
-
-    def num_shards(self) -> int:
-        """One."""
-        return 1
 
     def open_shard(self, shard_name: str) -> Iterator[Any]:
         """The rows, in order."""

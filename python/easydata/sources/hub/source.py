@@ -181,10 +181,6 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         """The one shard's name."""
         return (f"{self._dataset}:{self._split}",)
 
-    def num_shards(self) -> int:
-        """One."""
-        return 1
-
     def open_shard(self, shard_name: str) -> Iterator[Row]:
         """The rows, in order; there is one shard, whatever it is called."""
         return self.open_shard_at_row(shard_name, 0)
@@ -230,9 +226,6 @@ class _OneShard(PlannedSource[Row]):
     @property
     def shard_names(self) -> Sequence[str]:
         return self._of.shard_names
-
-    def num_shards(self) -> int:
-        return 1
 
     def _ranges(self) -> list[tuple[int, int]] | None:
         """The numbers of the rows that are read; None for all."""
