@@ -18,8 +18,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
+from easydata import _native
+from easydata.core.choices import Identity
 from easydata.core.takes_options import TakesOptions
 from easydata.execution.collate import PadSpec
+from easydata.sources.data_files import DataFiles
 from easydata.sources.sharded_source import ShardedDataSource
 from easydata.sources.weight_schedule import WeightScheduler
 from easydata.transforms.base import Example
@@ -79,4 +82,6 @@ def stub() -> str:
     classes: list[type] = sorted(_classes(base), key=lambda cls: cls.__name__.lstrip("_"))
     parts = [_class(cls) for cls in classes]
     parts.append(_keywords("SaveOptions", easydata.save_dataset))
+    parts.append(_keywords("FileOptions", vars(easydata.ParquetShardedSource)["__init__"]))
+    parts.append(_keywords("CompressedFileOptions", vars(easydata.TextShardedSource)["__init__"]))
     return "\n".join([HEADER, *parts])

@@ -386,7 +386,10 @@ void BindPlan(nb::module_& m) {
           "How many rows there are, where all shards state it without being read; else None.")
       .def_prop_ro(
           "can_seek", [](const BoundPlan& self) { return self.plan->CanSeek(); },
-          "Whether a stream may start at any row of a shard without making those before.");
+          "Whether a stream may start at any row of a shard without making those before.")
+      .def_prop_ro(
+          "is_at_hand", [](const BoundPlan& self) { return self.plan->IsAtHand(); },
+          "Whether many of its rows can be looked at for next to nothing.");
 
   using config::ConfigTypeOf;
   static const std::string file_rows_signature = SignatureOf(

@@ -99,11 +99,8 @@ if TYPE_CHECKING:
         pack_pre_tokenized,
     )
     from easydata.sources.parquet import ParquetShardedSource
-    from easydata.sources.sharded_source import (
-        ShardedDataSource,
-        ShardInfo,
-        TransformedShardedSource,
-    )
+    from easydata.sources.rows_in_shards import ShardInfo
+    from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
     from easydata.sources.text import TextShardedSource
     from easydata.sources.token_files import TokenFilesShardedSource
     from easydata.sources.tokenized import TokenizedShardedSource, tokenize_dataset_config
@@ -221,7 +218,7 @@ else:
             "SaveStage": "easydata.execution.save_stage",
             "SaveStageConfig": "easydata.core.config",
             "SelectFields": "easydata.transforms.fields",
-            "ShardInfo": "easydata.sources.sharded_source",
+            "ShardInfo": "easydata.sources.rows_in_shards",
             "ShardedDataSource": "easydata.sources.sharded_source",
             "ShardingSpec": "easydata.execution.sharding",
             "SourceStageConfig": "easydata.core.config",

@@ -521,6 +521,10 @@ class Plan:
         Whether a stream may start at any row of a shard without making those before.
         """
 
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether many of its rows can be looked at for next to nothing."""
+
 def file_rows(source: Source, report: Callable[[str], object] | None, columns: Sequence[str] | None, *, name: str = "", column_types: Mapping[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
     """Rows of files; of these columns, where they are named."""
 

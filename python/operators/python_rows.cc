@@ -33,6 +33,8 @@ class PythonRowsPlan : public plan::LogicalPlan {
 
   bool CanSeek() const override { return options_.schema != nullptr; }
 
+  bool IsAtHand() const override { return options_.is_at_hand; }
+
   Result<std::optional<std::vector<plan::ShardRows>>> StatedRows() const override {
     if (!options_.num_rows.has_value()) return std::nullopt;
     ARROW_ASSIGN_OR_RAISE(const auto shards, ShardNames());

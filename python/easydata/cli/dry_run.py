@@ -15,7 +15,9 @@ from easydata.execution.stages import MIXED
 from easydata.execution.units.fill import token_sources
 from easydata.execution.writers import WriteJob
 from easydata.reports.content_sample import Estimate, as_it_lies, sample_content
-from easydata.sources.sharded_source import ShardedDataSource, rows_known
+from easydata.sources.rows_in_shards import rows_known
+from easydata.sources.seen_files import listings_of
+from easydata.sources.sharded_source import ShardedDataSource
 
 
 def dry_run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: Report) -> None:
@@ -52,7 +54,7 @@ def _sources(config: PipelineConfig, stages: Sequence[str]) -> Mapping[str, Any]
 
 def _contents(dataset: DatasetConfig, source: ShardedDataSource[Any]) -> dict[str, Any]:
     """Files, bytes, rows and tokens of a dataset, as far as they are known or a sample tells."""
-    listings = source._listings()
+    listings = listings_of(source)
     sizes = [each.size_of(number) for each in listings for number in range(len(each.uris))]
     known = rows_known(source)
     sample = sample_content(source, sizes, known)

@@ -23,7 +23,7 @@ from easydata.execution.units.coordinate import executor_of, threads_of
 from easydata.execution.units.executor import UnitExecutor
 from easydata.execution.units.fill import fill_by_units
 from easydata.execution.units.processes import LocalProcesses
-from easydata.sources.seen_files import named_files, seen_files
+from easydata.sources.seen_files import listings_of, named_files, seen_files
 from easydata.sources.sharded_source import CachedShardedSource, ShardedDataSource
 from easydata.sources.token_stores import DEFAULT_FOLDER, Keeping
 
@@ -222,7 +222,7 @@ def _explained(
     )
     found |= {key: look[key] for key in ("plan", "blocks", "kept_blocks", "bytes", "kept_bytes")}
     if look["kept_blocks"] < look["blocks"]:
-        found["missing"] = _why_missing(look, keeping, named_files(source._listings()))
+        found["missing"] = _why_missing(look, keeping, named_files(listings_of(source)))
     return found
 
 

@@ -36,11 +36,8 @@ if TYPE_CHECKING:
         TextDatasetInform,
         VisualDatasetInform,
     )
-    from easydata.sources.sharded_source import (
-        MappedShardedDataSource,
-        ShardedDataSource,
-        ShardInfo,
-    )
+    from easydata.sources.rows_in_shards import ShardInfo
+    from easydata.sources.sharded_source import MappedShardedDataSource, ShardedDataSource
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -66,7 +63,7 @@ else:
             "RayConfig": "easydata.core.config",
             "ResumeState": "easydata.execution.context",
             "SaveStageConfig": "easydata.core.config",
-            "ShardInfo": "easydata.sources.sharded_source",
+            "ShardInfo": "easydata.sources.rows_in_shards",
             "ShardedDataSource": "easydata.sources.sharded_source",
             "SourceStageConfig": "easydata.core.config",
             "TextDatasetInform": "easydata.legacy.types",

@@ -5,8 +5,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
+from easydata import _native
+from easydata.core.choices import Identity
 from easydata.core.takes_options import TakesOptions
 from easydata.execution.collate import PadSpec
+from easydata.sources.data_files import DataFiles
 from easydata.sources.sharded_source import ShardedDataSource
 from easydata.sources.weight_schedule import WeightScheduler
 from easydata.transforms.base import Example
@@ -130,14 +133,14 @@ class DatasetWriterSignature(TakesOptions):
         compression: str | None = None,
         overwrite: bool = False,
         *,
-        num_threads: int | None = None,
         max_shard_rows: int | None = None,
         units: str | int | None = None,
+        column_types: dict[str, str] | None = None,
         shard_column: str | None = None,
         shard_prefix: str | None = None,
         encode: Literal["json"] | None = None,
         writer_options: str | None = None,
-        column_types: dict[str, str] | None = None,
+        num_threads: int | None = None,
         columns: Sequence[str] | Mapping[str, str] | None = None,
         storage_options: Mapping[str, Any] | None = None,
         progress: Callable[[dict[str, int]], object] | None = None,
@@ -154,14 +157,14 @@ class DatasetWriterSignature(TakesOptions):
             num_shards: Exact number of shards, in place of max_shard_size: runs of 1,024 rows are dealt to them in turn, shorter ones where rows are few, so that no shard is empty that a row is there for: all rows in runs of equal length, one for each shard, or, past 256 MB of content, as many rows a run as these have for each shard.
             compression: Codec; unset: zstd for Parquet and ArrayRecord, none for the others. Each format has some of them.
             overwrite: Replace an output that is there already, wholly. Only what its own metadata names is deleted: any other file in the folder is an error, and so is one that is read.
-            num_threads: Worker threads; unset: one for each core.
             max_shard_rows: Exact number of rows of each shard but the last, in place of max_shard_size.
             units: Bytes of the files that are read for one shard, in place of max_shard_size: files that are smaller are put together, larger ones cut between blocks. Each such unit is made by itself, packed rows too, in any process.
+            column_types: Types of some columns, as written: {"score": "float64", "meta.id": "string"}; a path goes into objects and through lists. Unset, and for all others: as they come, for rows without a schema as the first 1,000 have them.
             shard_column: Rows of one value of this column go into one of the num_shards shards, whose number is the XXH3 hash (64 bits, seed 0) of the value's text modulo num_shards: of text its UTF-8, of numbers and truth values what JSON has, of dates and times their ISO text, of null nothing. Unset: rows are dealt in their order.
             shard_prefix: Shards are named <prefix>_000000, <prefix>_000001 and so on, as ArrayRecord files of a split are ("train"). Unset: shard-00000, shard-00001, ...
             encode: What a record of an ArrayRecord file is: with "json" the row, all of its columns, as a JSON object. Unset: the value of the only column.
             writer_options: Options of ArrayRecord files as the package array_record takes them, such as "group_size:16,zstd:9": records of a chunk, which are read together, and codec with its level. Unset: group_size:1 and compression.
-            column_types: Types of some columns, as written: {"score": "float64", "meta.id": "string"}; a path goes into objects and through lists. Unset, and for all others: as they come, for rows without a schema as the first 1,000 have them.
+            num_threads: Worker threads; unset: one for each core.
             columns: Columns to write, in this order, or {name: type} with types such as "int32", "string" or "list<float32>"; None: all. The columns of free-form rows (JSON, Python dicts) are those of the first 1,000 rows.
             storage_options: Credentials for an object store, and how often to retry; None: the credentials that the platform has. See docs/guide/stores.md.
             progress: Called with {"rows", "tokens", "bytes", "shards", "kept_shards"} done so far, and where it is known how much there is, {"input_bytes", "total_input_bytes"} of files ("input_parts", "total_input_parts" of units and rows in memory); up to ten times a second.
@@ -201,6 +204,34 @@ class EmbeddingPreprocessTransformSignature(TakesOptions):
             parse_arguments: Hand arguments of tool calls that are JSON text to the template as what they say (True) or as text (False). Unset: as the template wants them.
             reasoning: What becomes of reasoning that the chat template leaves out, but for that of earlier turns: an error of its row, or nothing, where it is meant.
             empty_answers: Answers that say nothing: an error of their row, or the row is left out and counted.
+        """
+
+class FileSourceSignature(TakesOptions):
+    def __init__(
+        self,
+        data_files: DataFiles | _native.FileListing,
+        storage_options: Mapping[str, Any] | None = None,
+        *,
+        on_error: Literal["raise", "skip", "quarantine"] = "raise",
+        on_missing: Literal["raise", "skip", "quarantine"] = "raise",
+        quarantine_path: str | os.PathLike[str] | None = None,
+        name: str = "",
+        identity: Identity = "mtime",
+        hive_partitioning: bool = False,
+        zstd_max_window: str | int | None = None,
+    ) -> None:
+        """Checks what is given, and keeps it.
+
+        Args:
+            data_files: A path, a pattern (`**` too), a folder, or a list of them.
+            storage_options: Credentials for files on other machines, and how often to retry; see docs/guide/stores.md.
+            on_error: What happens to rows that do not parse, are not UTF-8, lack the field or have the wrong type: stop, leave out and count, or leave out and write to quarantine_path.
+            on_missing: What happens to files that are not there, cannot be opened or read to their end, after all attempts, are damaged or of another kind, or that were exchanged: stop, leave out what is left of them and count it, or also list them in a file beside quarantine_path (bad.jsonl: bad.shards.jsonl).
+            quarantine_path: JSONL file that on_error="quarantine" appends bad rows to, each once, whatever passes and runs come by it.
+            name: What errors, statistics and positions call this source.
+            identity: How a file that was replaced under the same name is noticed. Files are listed once, when the source is made. One that is another by then, when its turn comes, is an OSError that names it, and a saved state of other files is a ValueError. "mtime": the size and the time of the last change; a copy has another time, unless it was copied with it (`cp -p`, `rsync -t`). "content": the size and a hash of all bytes, for which every file is read once more, when the source is first used. "size": the size alone; what a saved state knows besides is not looked at.
+            hive_partitioning: Whether rows have the columns that the folders of their file say, as Hive, Spark and pyarrow write them: lang=en/year=2024/x.parquet. Every folder counts that is in the path as it is named here. A column has whole numbers where all of its values are, else text (None for __HIVE_DEFAULT_PARTITION__), and stands in the place of one of that name in the file.
+            zstd_max_window: The largest window of a file compressed by zstd, which takes as much memory while it is read: bytes, or "2GB"; None: 128 MB. For formats that may be compressed.
         """
 
 class FirstFitPackerSignature(TakesOptions):
@@ -525,14 +556,14 @@ class UnpairedSignature(TakesOptions):
 
 class SaveOptions(TypedDict, total=False):
     overwrite: bool
-    num_threads: int | None
     max_shard_rows: int | None
     units: str | int | None
+    column_types: dict[str, str] | None
     shard_column: str | None
     shard_prefix: str | None
     encode: Literal["json"] | None
     writer_options: str | None
-    column_types: dict[str, str] | None
+    num_threads: int | None
     columns: Sequence[str] | Mapping[str, str] | None
     storage_options: Mapping[str, Any] | None
     progress: Callable[[dict[str, int]], object] | None
@@ -540,3 +571,20 @@ class SaveOptions(TypedDict, total=False):
     hub_repo_id: str | None
     hub_private: bool
     hub_token: str | None
+
+class FileOptions(TypedDict, total=False):
+    on_error: Literal["raise", "skip", "quarantine"]
+    on_missing: Literal["raise", "skip", "quarantine"]
+    quarantine_path: str | os.PathLike[str] | None
+    name: str
+    identity: Identity
+    hive_partitioning: bool
+
+class CompressedFileOptions(TypedDict, total=False):
+    on_error: Literal["raise", "skip", "quarantine"]
+    on_missing: Literal["raise", "skip", "quarantine"]
+    quarantine_path: str | os.PathLike[str] | None
+    name: str
+    identity: Identity
+    hive_partitioning: bool
+    zstd_max_window: str | int | None

@@ -61,6 +61,7 @@ class TakesOptions:
         positional: Sequence[str] = (),
         required: Sequence[str] = (),
         keywords: Sequence[str] | None = None,
+        without: Sequence[str] = (),
         types: Mapping[str, str] | None = None,
         defaults: Mapping[str, Any] | None = None,
         texts: Mapping[str, str] | None = None,
@@ -74,6 +75,7 @@ class TakesOptions:
                 option that has another name here is written "name=option".
             required: Options that have a default in the engine, but must be given here.
             keywords: Options that are given by name; None: all others.
+            without: Options that it does not have.
             types: Types of options that may be given in other ways than the engine takes them.
             defaults: Defaults that differ from the engine's.
             texts: What own parameters are that the engine does not declare.
@@ -87,7 +89,7 @@ class TakesOptions:
         take: Callable[..., None] = vars(cls)["_take"]
         own = dict(list(inspect.signature(take).parameters.items())[1:-1])
         by_position = [_halves(each) for each in positional]
-        taken = {option for _, option in by_position}
+        taken = {*without, *(option for _, option in by_position)}
         names = [*(declared if keywords is None else keywords), *own]
         by_name = [(name, name) for name in names if name not in taken]
         parameters = [inspect.Parameter("self", _BY_POSITION)]
@@ -136,11 +138,11 @@ def takes_options_of(
 
         @functools.wraps(function)
         def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            given = _bound(function.__name__, signature, args, kwargs)
+            given = _bound(function.__qualname__, signature, args, kwargs)
             try:
                 return function(*args, **kwargs)
             except WRONG_VALUES as error:
-                explain(error, function.__name__, signature, function, given)
+                explain(error, function.__qualname__, signature, function, given)
                 raise
 
         checked.__signature__ = signature  # type: ignore[attr-defined]

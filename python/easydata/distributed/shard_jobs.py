@@ -12,6 +12,7 @@ from easydata.core.config import TokenizerConfig
 from easydata.sources.huggingface import ArrowBatchesSource, HFDatasetShardedSource
 from easydata.sources.sharded_source import ShardedDataSource
 from easydata.sources.tokenized import TokenizedShardedSource
+from easydata.sources.unread_fields import UnreadFields
 from easydata.tokenizers.tokenizer import Tokenizer
 
 Row = dict[str, Any]
@@ -96,20 +97,6 @@ class _NoRows(_PartRows):
         super().__init__(Part("rows", rows=[]))
 
 
-class _Tokens(TokenizedShardedSource):
-    """Tokens of rows, all of one form, which is looked for once: where the job is made."""
-
-    _form: tuple[str | None] | None = None
-
-    def _find_messages(self) -> str | None:
-        if self._form is None:
-            self._form = (super()._find_messages(),)
-        return self._form[0]
-
-    def _look_for_unread(self, messages: str | None) -> None:
-        """Nothing is left unread: all fields are kept."""
-
-
 class TokenizeJob:
     """Tokenizes rows, and keeps all their fields but the text.
 
@@ -135,9 +122,12 @@ class TokenizeJob:
         # Of rows without a schema only reading tells which fields they have.
         self._joins = names is None
         kept = [name for name in names or () if name not in (content_field, *_MADE)]
-        self._tokens = _Tokens(
+        self._tokens = TokenizedShardedSource(
             source, tokenizer, config, content_field, kept, num_workers=num_threads
         )
+        # The form of all rows is looked for once, here; none of their fields is left unread.
+        self._tokens._form = (self._tokens._find_messages(),)
+        self._tokens._unread = UnreadFields()
         self._tokens._plan  # noqa: B018  what cannot be tokenized is refused here
 
     def parts(self) -> Iterator[Part]:
@@ -172,9 +162,9 @@ class TokenizeJob:
             return self._joined(source.open_shard(part.shard), made)
         return self._joined(self._read(source._stream(), part.unit), made)
 
-    def _over(self, rows: ShardedDataSource[Any]) -> _Tokens:
+    def _over(self, rows: ShardedDataSource[Any]) -> TokenizedShardedSource:
         made = self._tokens._over([rows])
-        assert isinstance(made, _Tokens)
+        assert isinstance(made, TokenizedShardedSource)
         return made
 
     def _read(self, stream: _native.Stream, unit: dict[str, Any] | None = None) -> Iterator[Row]:

@@ -16,7 +16,8 @@ from easydata.execution.sharding import DevicePrefetch, check_sharded, preshard_
 from easydata.execution.writers import as_source
 from easydata.sources.mixed import rows_to_come
 from easydata.sources.schedule_ramps import steps_to_new_mix, tell_blurred
-from easydata.sources.tokenized import tokenizers_of
+from easydata.sources.sharded_source import ShardedDataSource, TemplateDate
+from easydata.sources.tokenized import template_date_of, tokenizers_of
 from easydata.tokenizers.template_date import checked_date
 from easydata.tokenizers.tokenizer import Tokenizer
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from easydata.reports.batch_description import BatchDescription
-    from easydata.sources.sharded_source import ShardedDataSource
 
 __all__ = ["AsyncDataLoader", "OneOfLoaders"]
 
@@ -103,7 +103,7 @@ class AsyncDataLoader(
 
     def _read(self, source: ShardedDataSource[Any]) -> None:
         self._source = source
-        self._template_date = source._template_date()
+        self._template_date = template_date_of(source)
         self._native = _native.Loader(
             source._stream(),
             _native.LoadOptions(**self._options),
@@ -287,7 +287,7 @@ class AsyncDataLoader(
             if date is not None and self._template_date not in (None, date):
                 # The templates' clocks go on telling what they told.
                 before = self._native
-                self._read(self._source._with_template_date(date))
+                self._read(TemplateDate(date).of(self._source))
                 before.close()
         is_edit = (
             bool(allow)

@@ -8,7 +8,7 @@ from easydata.core.config_class import is_set
 from easydata.execution.context import PipelineContext
 from easydata.execution.mixture import Sources
 from easydata.execution.stage import BaseStage
-from easydata.sources.sharded_source import ShardedDataSource
+from easydata.sources.sharded_source import Keep, ShardedDataSource, Unkeep
 from easydata.sources.token_stores import Keeping
 
 # What a data file is known by where nobody says; DatasetConfig.identity.
@@ -57,8 +57,8 @@ def kept_tokens(
     if "cache" in context.stages:
         return source
     keeping = keeping_of(dataset, context.config) if is_on else None
-    bare = source._unkept()
-    return bare if keeping is None else bare._kept(keeping)
+    bare = Unkeep().of(source)
+    return bare if keeping is None else Keep(keeping).of(bare)
 
 
 class CacheStage(BaseStage):
@@ -84,12 +84,12 @@ class CacheStage(BaseStage):
         for name, source in data.items():
             dataset = self._get_dataset_config(name, context)
             keeping = keeping_of(dataset, config, is_called=True)
-            bare = source._unkept()
+            bare = Unkeep().of(source)
             are_tokens = "tokenize" in context.stages or name in context.tokenized
             if keeping is None or (are_tokens and not config.tokenize.cache_tokenized):
                 made[name] = bare
             else:
-                made[name] = bare._kept(keeping)
+                made[name] = Keep(keeping).of(bare)
         return made
 
     def _check_identities(self, context: PipelineContext) -> None:

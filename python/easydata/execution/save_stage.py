@@ -28,8 +28,9 @@ from easydata.execution.units.coordinate import (
 from easydata.execution.units.executor import UnitExecutor
 from easydata.execution.units.job import UnitJob, job_of
 from easydata.execution.writers import DatasetWriter, WriteJob, WriteStats, create_writer
+from easydata.sources.rows_in_shards import counts_steps, rows_known
 from easydata.sources.schedule_ramps import tell_blurred
-from easydata.sources.sharded_source import ShardedDataSource, rows_known
+from easydata.sources.sharded_source import ShardedDataSource
 from easydata.sources.unread_fields import unread_of
 
 __all__ = ["SaveStage"]
@@ -105,7 +106,7 @@ class SaveStage(BaseStage):
         config = _described(context.config, context.stages)
         writers = {name: self._writer(name, len(data), context) for name in data}
         for name, source in data.items():
-            if source._counts_steps():
+            if counts_steps(source):
                 self._give_steps(source, writers[name], context)
         _check_folders({name: writer.output_path for name, writer in writers.items()})
         jobs = {name: writers[name]._job(source, config) for name, source in data.items()}
@@ -182,7 +183,7 @@ class SaveStage(BaseStage):
     ) -> WriteJob:
         """The job of a dataset in a process that writes units of it for another one."""
         writer = self._writer(name, len(data), context, threads)
-        if data[name]._counts_steps():
+        if counts_steps(data[name]):
             self._give_steps(data[name], writer, context)
         return writer._job(data[name], template_date=template_date)
 

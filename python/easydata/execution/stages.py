@@ -35,7 +35,12 @@ from easydata.sources.create import (
 from easydata.sources.known_fields import absent_fields, require_fields
 from easydata.sources.of_tokenizer import OfTokenizerSource
 from easydata.sources.packed import PackedShardedSource
-from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
+from easydata.sources.sharded_source import (
+    ShardedDataSource,
+    TransformedShardedSource,
+    Unkeep,
+    chain_of,
+)
 from easydata.sources.tokenized import TokenizedShardedSource
 from easydata.sources.unread_fields import unread_of
 from easydata.sources.weight_schedule import WeightScheduler
@@ -147,7 +152,7 @@ class TokenizeStage(BaseStage):
         dataset = self._get_dataset_config(name, context) or _shared_dataset(name, context)
         config = merge_tokenizer_config(dataset, context.config.default_tokenizer, self._config)
         removed = set(self._config.remove_columns or ())
-        if str(dataset.name) in context.tokenized and _has_examples(source._unkept()):
+        if str(dataset.name) in context.tokenized and _has_examples(Unkeep().of(source)):
             return source.transform(DropFields(sorted(removed))) if removed else source
         if "input_ids" in removed:
             raise ValueError("tokenize.remove_columns must keep input_ids, which is what is made")
@@ -203,8 +208,8 @@ class TokenizeStage(BaseStage):
             inputs = [source] if mixture is None else list(mixture.inputs.values())
             for each in inputs:
                 # What a callback takes away was there, too.
-                each = each._unkept()
-                below = each._chain()[0] if isinstance(each, TransformedShardedSource) else each
+                each = Unkeep().of(each)
+                below = chain_of(each)[0] if isinstance(each, TransformedShardedSource) else each
                 for looked_at in {id(each): each, id(below): below}.values():
                     unknown, names = absent_fields(looked_at, unknown)
                     fields.update(dict.fromkeys(names))
@@ -221,7 +226,7 @@ class TokenizeStage(BaseStage):
 def _has_examples(source: ShardedDataSource[Any]) -> bool:
     """Whether a source's rows are examples for a trainer, of tokens already."""
     return isinstance(source, TransformedShardedSource) and any(
-        gives_examples(step) for step in source._chain()[1]
+        gives_examples(step) for step in chain_of(source)[1]
     )
 
 

@@ -19,7 +19,9 @@ from easydata.execution.push.fitness import Plan
 from easydata.execution.push.hub_push import HubPush
 from easydata.execution.push.outputs import DEFAULT_CONFIG, Output
 from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
-from easydata.sources.sharded_source import ShardedDataSource, say_if_examples
+from easydata.sources.rows_in_shards import say_if_examples
+from easydata.sources.sharded_source import ShardedDataSource, TemplateDate
+from easydata.sources.tokenized import template_date_of
 from easydata.tokenizers.engine import known_tokenizers
 
 if TYPE_CHECKING:
@@ -104,16 +106,7 @@ class DatasetWriter(
     DatasetWriterSignature,
     options="WriteOptions",
     positional=("output_path", "max_shard_size", "num_shards", "compression", "overwrite"),
-    keywords=(
-        "num_threads",
-        "max_shard_rows",
-        "units",
-        "shard_column",
-        "shard_prefix",
-        "encode",
-        "writer_options",
-        "column_types",
-    ),
+    without=("format",),
     types={
         "max_shard_size": "str | int",
         "units": "str | int | None",
@@ -218,14 +211,14 @@ class DatasetWriter(
         source = as_source(source)
         if not self._step_rows:
             say_if_examples(source)
-        date = source._template_date()
+        date = template_date_of(source)
         if template_date:
-            date, source = template_date, source._with_template_date(template_date)
+            date, source = template_date, TemplateDate(template_date).of(source)
         elif date is not None and not self._given["overwrite"]:
             # A job that was begun on another day goes on with that, and keeps what it finished.
             begun = _native.kept_template_date(self._output_path, self._storage_options)
             if begun not in ("", date):
-                date, source = begun, source._with_template_date(begun)
+                date, source = begun, TemplateDate(begun).of(source)
         return self._job_of(
             source._stream(), True, _in_memory(source), config, template_date=date or ""
         )

@@ -257,10 +257,6 @@ class LLMRowDataset(PlannedSource[dict[str, "np.ndarray"]]):
         """One shard has all rows."""
         return ["rows"]
 
-    def num_shards(self) -> int:
-        """One."""
-        return 1
-
     def open_shard(self, shard_name: str) -> Iterator[dict[str, np.ndarray]]:
         """The rows."""
         if shard_name != "rows":

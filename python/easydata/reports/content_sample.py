@@ -10,7 +10,7 @@ from typing import Any
 
 from easydata import _native
 from easydata.core.config import DatasetConfig
-from easydata.sources.sharded_source import ShardedDataSource
+from easydata.sources.sharded_source import ShardedDataSource, Unkeep
 
 # Parts of the files that are read, and rows and bytes of content of all of them at most.
 _PARTS = 32
@@ -103,7 +103,7 @@ def sample_content(
     total = sum(size or 0 for size in sizes)
     if not total or None in sizes:
         return None
-    stream = source._unkept()._plan.stream(is_look=True, whole_documents=True)
+    stream = Unkeep().of(source)._plan.stream(is_look=True, whole_documents=True)
     units = _native.divided(stream, max(_PART_BYTES, total // _MOST_PARTS))
     if not units:
         return None

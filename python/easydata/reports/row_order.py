@@ -157,7 +157,7 @@ class BlockMap:
     ) -> Iterator[pa.RecordBatch]:
         """Rows of a shard from a row on; block by block at random where that is None."""
         order: dict[str, Any] = {"start_row": row} if row is not None else {"mode": "blocks"}
-        on_error: OnError = "raise" if self._source._on_error == "raise" else "skip"
+        on_error: OnError = "raise" if self._source._errors["on_error"] == "raise" else "skip"
         stream = self._native.stream(
             None if columns is None else dict(columns),
             [self._source.shard_names[shard]],

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import operator
-import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, Unpack
 
 from easydata import _native
-from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
+from easydata.core.takes_options import takes_options_of
 from easydata.sources.data_files import DataFiles, list_data_files
 from easydata.sources.files import FileSource
+
+if TYPE_CHECKING:
+    from easydata.core.signatures import FileOptions
 
 
 def records_of(files: _native.FileListing) -> Any:
@@ -35,6 +37,8 @@ def records_of(files: _native.FileListing) -> Any:
 class ArrayRecordShardedSource(FileSource):
     """One row a record. Each byte that is read is checked by its hash; a record is found at once.
 
+    The records of a damaged chunk are bad rows.
+
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
         storage_options: Credentials for files on other machines, and how often to retry; see
@@ -43,42 +47,21 @@ class ArrayRecordShardedSource(FileSource):
         decode: What records are: "text" (UTF-8), "int32" (tokens, little-endian), "bytes", or
             "json" (an object each, whose fields are the row's); None: what the metadata of an
             output of ours says, and text where there is none.
-        name: What errors, statistics and positions call this source.
-        on_error: "raise", "skip" or "quarantine"; see FileSource. The records of a damaged chunk
-            are bad rows.
-        quarantine_path: The JSONL file for rows in quarantine.
-        identity: "mtime", "content" or "size"; see FileSource.
-        on_missing: "raise", "skip" or "quarantine"; see FileSource.
-        hive_partitioning: Whether rows have the columns that the folders of their file say; see
-            FileSource.
+        options: Those of FileSource.
     """
 
     _format = "array_record"
 
+    @takes_options_of(FileSource, without=["zstd_max_window"])
     def __init__(
         self,
         data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         column: str | None = None,
         decode: Literal["text", "int32", "bytes", "json"] | None = None,
-        *,
-        name: str = "",
-        on_error: OnError = "raise",
-        quarantine_path: str | os.PathLike[str] | None = None,
-        identity: Identity = "mtime",
-        on_missing: OnError = "raise",
-        hive_partitioning: bool = False,
+        **options: Unpack[FileOptions],
     ) -> None:
-        super().__init__(
-            data_files,
-            storage_options,
-            name=name,
-            on_error=on_error,
-            quarantine_path=quarantine_path,
-            identity=identity,
-            on_missing=on_missing,
-            hive_partitioning=hive_partitioning,
-        )
+        super().__init__(data_files, storage_options, **options)
         self._column = column
         self._decode = decode or records_of(self._listing)
 

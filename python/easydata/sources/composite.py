@@ -7,12 +7,19 @@ import itertools
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from easydata import _native
 from easydata.core.signatures import CompositeShardedSourceSignature
-from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
-from easydata.sources.token_stores import Keeping
+from easydata.sources.rows_in_shards import ShardInfo
+from easydata.sources.sharded_source import (
+    PlannedSource,
+    Rewrite,
+    Selection,
+    ShardedDataSource,
+    Shuffle,
+    rows_to_select,
+)
 
 _log = logging.getLogger("easydata")
 
@@ -63,10 +70,6 @@ class CompositeShardedSource(
         """Names of all shards, distinct."""
         return tuple(self._shards)
 
-    def num_shards(self) -> int:
-        """Number of shards of all sources."""
-        return len(self._shards)
-
     def _find(self, shard_name: str) -> tuple[ShardedDataSource[Any], str]:
         try:
             index, name = self._shards[shard_name]
@@ -96,21 +99,19 @@ class CompositeShardedSource(
     def __len__(self) -> int:
         return sum(len(source) for source in self._inputs)
 
-    def _shuffled(self, order: Shuffle) -> NoReturn:
-        raise ValueError(
-            "a composite reads one source after the other, and shuffling each of them leaves them "
-            "so; mix shuffled sources instead (MixedShardedSource)"
-        )
+    _passes_on = ("split", "split_by", "cache")
 
-    def _why_unselected(self) -> str:
-        reasons = (source._why_unselected() for source in self._inputs)
-        return next((reason for reason in reasons if reason), "")
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Any] | None:
+        if isinstance(rewrite, Shuffle):
+            raise ValueError(
+                "a composite reads one source after the other, and shuffling each of them leaves "
+                "them so; mix shuffled sources instead (MixedShardedSource)"
+            )
+        return self._selected(rewrite) if isinstance(rewrite, Selection) else None
 
-    def _total(self) -> int:
-        return sum(source._total() for source in self._inputs)
-
-    def _select(self, numbers: list[int]) -> ShardedDataSource[Any]:
-        ends = list(itertools.accumulate(source._total() for source in self._inputs))
+    def _selected(self, selection: Selection) -> ShardedDataSource[Any]:
+        ends = list(itertools.accumulate(map(rows_to_select, self._inputs)))
+        numbers = selection.numbers(ends[-1])
         runs = [
             (index, list(run))
             for index, run in itertools.groupby(numbers, lambda n: bisect.bisect_right(ends, n))
@@ -123,20 +124,11 @@ class CompositeShardedSource(
         begins = [0, *ends]
         return CompositeShardedSource(
             [
-                self._inputs[index]._select([number - begins[index] for number in run])
+                _chosen(self._inputs[index], [number - begins[index] for number in run])
                 for index, run in runs or [(0, [])]
             ],
             **self._given,
         )
-
-    def _kept(self, keeping: Keeping) -> ShardedDataSource[Any]:
-        return self._over([source._kept(keeping) for source in self._inputs])
-
-    def _divided(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
-        return self._over([source._divided(options) for source in self._inputs])
-
-    def _unkept(self) -> ShardedDataSource[Any]:
-        return self._over([source._unkept() for source in self._inputs])
 
     def _make_plan(self) -> _native.Plan:
         return _native.concatenated_rows(
@@ -146,3 +138,7 @@ class CompositeShardedSource(
             notice=_log.warning,
             **self._given,
         )
+
+
+def _chosen(source: ShardedDataSource[Any], numbers: list[int]) -> ShardedDataSource[Any]:
+    return Selection(lambda total: numbers).of(source)

@@ -30,7 +30,13 @@ from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.known_fields import require_fields
 from easydata.sources.limited import LimitedShardedSource
 from easydata.sources.parquet import ParquetShardedSource
-from easydata.sources.sharded_source import ShardedDataSource, TransformedShardedSource
+from easydata.sources.sharded_source import (
+    Keep,
+    Part,
+    ShardedDataSource,
+    TransformedShardedSource,
+    chain_of,
+)
 from easydata.sources.token_stores import Keeping
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import MapTransform
@@ -130,9 +136,8 @@ def dataset_rows(
             source = source.select_fields(config.columns)
     if config.parts is not None:
         given = {name: getattr(config, name) for name in declared_options("PartOptions")}
-        source = source._divided(
-            {name: value for name, value in given.items() if value is not None}
-        )
+        part = Part({name: value for name, value in given.items() if value is not None})
+        source = part.of(source)
     window = window_bytes_of(config)
     if config.shuffle is not None:
         source = source.shuffle(config.shuffle, seed, window_bytes=window)
@@ -147,7 +152,7 @@ def formatted(source: ShardedDataSource[Any], config: DatasetConfig) -> ShardedD
     What the source has done to them by itself, as one that was made of this config, is not done
     again.
     """
-    done = source._chain()[1] if isinstance(source, TransformedShardedSource) else []
+    done = chain_of(source)[1] if isinstance(source, TransformedShardedSource) else []
     callback, fields = callback_of(config), config.format_fields
     if callback is not None and not any(callback in step._calls() for step in done):
         source = source.transform(MapTransform(callback))
@@ -173,7 +178,7 @@ def kept_tokens(source: ShardedDataSource[Any], config: DatasetConfig) -> Sharde
     """The rows of tokens of a dataset, kept where its `cache_path` says."""
     if config.cache_path is None or not config.cache_enabled:
         return source
-    return source._kept(Keeping.at(config.cache_path, storage_options=config.storage_options))
+    return Keep(Keeping.at(config.cache_path, storage_options=config.storage_options)).of(source)
 
 
 def has_transforms(dataset: DatasetConfig) -> bool:

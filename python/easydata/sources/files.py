@@ -9,67 +9,66 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from easydata import _native
-from easydata.core.choices import Identity, OnError
+from easydata.core.choices import Identity
 from easydata.core.config import DatasetConfig
+from easydata.core.signatures import FileSourceSignature
 from easydata.core.sizes import size_of_option
 from easydata.keywords import explain
 from easydata.sources.data_files import DataFiles, list_data_files
-from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo
+from easydata.sources.rows_in_shards import ShardInfo
+from easydata.sources.sharded_source import PlannedSource, Rewrite, Selection, ShardedDataSource
 
 Row: TypeAlias = dict[str, Any]
 
 _logger = logging.getLogger("easydata")
 
 
-class FileSource(PlannedSource[Row]):
-    """Files read by the engine, one shard each, named by its path.
-
-    Args:
-        data_files: A path, a pattern (`**` too), a folder, or a list of them.
-        storage_options: Credentials for files on other machines, and how often to retry; see
-            docs/guide/stores.md.
-        name: What errors, statistics and positions call this source.
-        on_error: What becomes of rows that cannot be read: "raise" ends with an error, "skip"
-            leaves them out, counted and logged, "quarantine" also adds them to `quarantine_path`.
-        quarantine_path: The JSONL file for rows in quarantine.
-        on_missing: What becomes of files that are named and not there, cannot be opened or read to
-            their end, after all attempts, are damaged or of another kind, or were exchanged:
-            "raise" ends with an error, "skip" leaves out what is left of them, counted and logged,
-            "quarantine" also lists them in a file beside `quarantine_path` (bad.jsonl:
-            bad.shards.jsonl).
-        identity: How a file that was replaced under the same name is noticed. Files are listed
-            once, when the source is made. One that is another by then, when its turn comes, is an
-            OSError that names it, and a saved state of other files is a ValueError. "mtime": the
-            size and the time of the last change; a copy has another time, unless it was copied
-            with it (`cp -p`, `rsync -t`). "content": the size and a hash of all bytes, for which
-            every file is read once more, when the source is first used. "size": the size alone;
-            what a saved state knows besides is not looked at.
-        hive_partitioning: Whether rows have the columns that the folders of their file say, as
-            Hive, Spark and pyarrow write them: lang=en/year=2024/x.parquet. Every folder counts
-            that is in the path as it is named here. A column has whole numbers where all of its
-            values are, else text (None for __HIVE_DEFAULT_PARTITION__), and stands in the place of
-            one of that name in the file.
-        zstd_max_window: The largest window of a file compressed by zstd, which takes as much memory
-            while it is read: bytes, or "2GB"; None: 128 MB. For formats that may be compressed.
-    """
+class FileSource(
+    FileSourceSignature,
+    PlannedSource[Row],
+    options="ErrorPolicy",
+    positional=("data_files", "storage_options"),
+    types={"quarantine_path": "str | os.PathLike[str] | None"},
+    texts={
+        "data_files": "A path, a pattern (`**` too), a folder, or a list of them.",
+        "storage_options": "Credentials for files on other machines, and how often to retry; see "
+        "docs/guide/stores.md.",
+        "name": "What errors, statistics and positions call this source.",
+        "identity": "How a file that was replaced under the same name is noticed. Files are listed "
+        "once, when the source is made. One that is another by then, when its turn comes, is an "
+        'OSError that names it, and a saved state of other files is a ValueError. "mtime": the '
+        "size and the time of the last change; a copy has another time, unless it was copied with "
+        'it (`cp -p`, `rsync -t`). "content": the size and a hash of all bytes, for which every '
+        'file is read once more, when the source is first used. "size": the size alone; what a '
+        "saved state knows besides is not looked at.",
+        "hive_partitioning": "Whether rows have the columns that the folders of their file say, as "
+        "Hive, Spark and pyarrow write them: lang=en/year=2024/x.parquet. Every folder counts that "
+        "is in the path as it is named here. A column has whole numbers where all of its values "
+        "are, else text (None for __HIVE_DEFAULT_PARTITION__), and stands in the place of one of "
+        "that name in the file.",
+        "zstd_max_window": "The largest window of a file compressed by zstd, which takes as much "
+        'memory while it is read: bytes, or "2GB"; None: 128 MB. For formats that may be '
+        "compressed.",
+    },
+):
+    """Files read by the engine, one shard each, named by its path."""
 
     _format = ""
     """The format of the files, by a name of the registry (src/easydata/config/data_formats.h)."""
 
-    def __init__(
+    def _take(
         self,
         data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
-        *,
         name: str = "",
-        on_error: OnError = "raise",
-        quarantine_path: str | os.PathLike[str] | None = None,
         identity: Identity = "mtime",
-        on_missing: OnError = "raise",
         hive_partitioning: bool = False,
         zstd_max_window: str | int | None = None,
+        *,
+        options: dict[str, Any],
     ) -> None:
-        _native.check_on_error(on_error, quarantine_path is not None, on_missing)
+        on_missing, path = options["on_missing"], options["quarantine_path"]
+        _native.check_on_error(options["on_error"], path is not None, on_missing)
         _native.check_identity(identity)
         if not isinstance(data_files, _native.FileListing):
             data_files = list_data_files(
@@ -85,9 +84,7 @@ class FileSource(PlannedSource[Row]):
         self._listing = data_files
         self._files = self._listing.uris
         self._name = name
-        self._on_error = on_error
-        self._on_missing = on_missing
-        self._quarantine_path = _native.user_path(os.fspath(quarantine_path or ""))
+        self._errors = {**options, "quarantine_path": _native.user_path(os.fspath(path or ""))}
         self._identity: Identity = identity
         self._hive_partitioning = hive_partitioning
         self._zstd_max_window = _window(zstd_max_window)
@@ -104,13 +101,10 @@ class FileSource(PlannedSource[Row]):
         """The options that the format itself has (src/easydata/source/data_format.h)."""
         return {}
 
-    def _identified(self) -> _native.FileListing:
+    def identified(self) -> _native.FileListing:
         """The listing with the identities that were asked for; hashing is done once."""
         self._listing = self._listing.with_identity(self._identity)
         return self._listing
-
-    def _listings(self) -> list[_native.FileListing]:
-        return [self._identified()]
 
     @property
     def _source(self) -> _native.Source:
@@ -124,7 +118,7 @@ class FileSource(PlannedSource[Row]):
         if self._hive_partitioning:
             options = {**options, "hive_partitioning": True}
         try:
-            return _native.make_source(self._identified(), self._format, options)
+            return _native.make_source(self.identified(), self._format, options)
         except TypeError as error:
             made = type(self).__init__
             explain(error, type(self).__name__, inspect.signature(made), made, options)
@@ -141,10 +135,6 @@ class FileSource(PlannedSource[Row]):
     def shard_names(self) -> Sequence[str]:
         """The files' paths, sorted."""
         return tuple(self._files)
-
-    def num_shards(self) -> int:
-        """Number of files."""
-        return len(self._files)
 
     def open_shard(self, shard_name: str) -> Iterator[Row]:
         """The rows of a file as dicts, in order. Reading goes on ahead on the engine's threads."""
@@ -185,21 +175,27 @@ class FileSource(PlannedSource[Row]):
         """
         return sum(self._count(index) for index in range(len(self._files)))
 
+    @property
+    def _raises(self) -> bool:
+        """Whether no row and no file is left out."""
+        return {self._errors["on_error"], self._errors["on_missing"]} == {"raise"}
+
     def _count(self, index: int) -> int:
         try:
             return self._source.count_rows(index)
         except (OSError, ValueError):
-            if self._on_missing == "raise":
+            if self._errors["on_missing"] == "raise":
                 raise
             return 0
 
-    def _why_unselected(self) -> str:
-        if self._on_error != "raise" or self._on_missing != "raise":
-            return "rows that cannot be read are left out here, so that the others have no numbers"
-        return ""
-
-    def _select(self, numbers: list[int]) -> ShardedDataSource[Row]:
-        return SelectedFileRows(self, numbers)
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Row] | None:
+        if not isinstance(rewrite, Selection):
+            return None
+        if not self._raises:
+            raise rewrite.refused(
+                "rows that cannot be read are left out here, so that the others have no numbers"
+            )
+        return SelectedFileRows(self, rewrite.numbers(len(self)))
 
     # The columns that the source was made to read; all where it is None.
     _columns: Sequence[str] | None = None
@@ -214,10 +210,8 @@ class FileSource(PlannedSource[Row]):
         return _native.file_rows(
             source,
             name=self._name,
-            on_error=self._on_error,
-            on_missing=self._on_missing,
-            quarantine_path=self._quarantine_path,
-            report=None if self._on_error == self._on_missing == "raise" else _logger.warning,
+            **self._errors,
+            report=None if self._raises else _logger.warning,
             columns=self._columns,
             column_types=self._column_types,
         )
@@ -261,6 +255,7 @@ class SelectedFileRows(PlannedSource[Row]):
     """
 
     def __init__(self, files: FileSource, numbers: Sequence[int]) -> None:
+        self._inputs = (files,)
         self._files = files
         self._numbers = numbers
 
@@ -268,14 +263,6 @@ class SelectedFileRows(PlannedSource[Row]):
     def shard_names(self) -> Sequence[str]:
         """The one shard's name."""
         return ("rows",)
-
-    def num_shards(self) -> int:
-        """One."""
-        return 1
-
-    def open_shard(self, shard_name: str) -> Iterator[Row]:
-        """The rows, in order."""
-        return _native.iterate_rows(self._plan.stream(None, [shard_name]))
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """The number of rows."""
@@ -287,14 +274,11 @@ class SelectedFileRows(PlannedSource[Row]):
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self._files,), {"rows": len(self._numbers)}
 
-    def _why_unselected(self) -> str:
-        return ""
-
-    def _select(self, numbers: list[int]) -> ShardedDataSource[Row]:
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Row] | None:
+        if not isinstance(rewrite, Selection):
+            return None
+        numbers = rewrite.numbers(len(self))
         return SelectedFileRows(self._files, [self._numbers[number] for number in numbers])
-
-    def _listings(self) -> list[_native.FileListing]:
-        return self._files._listings()
 
     def _make_plan(self) -> _native.Plan:
         return _native.selected_rows(

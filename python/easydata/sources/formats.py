@@ -6,6 +6,7 @@ from typing import Any
 
 from easydata import _native
 from easydata.core.config import DatasetConfig
+from easydata.core.config_class import options_of
 from easydata.sources.array_record import ArrayRecordShardedSource
 from easydata.sources.arrow import ArrowShardedSource
 from easydata.sources.csv import CsvShardedSource
@@ -59,10 +60,8 @@ def of_format(name: str, files: _native.FileListing, config: DatasetConfig) -> F
     if found.kind != "array_record":
         refuse_decode(config, f"the files are of format {name}")
     options: dict[str, Any] = {
+        **options_of(config, "ErrorPolicy"),
         "name": config.name or "",
-        "on_error": config.on_error,
-        "on_missing": config.on_missing,
-        "quarantine_path": config.quarantine_path,
         "identity": config.identity,
         "hive_partitioning": config.hive_partitioning,
     }

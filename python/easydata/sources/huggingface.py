@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from easydata import _native
 from easydata.core.config import DatasetConfig
 from easydata.sources.read_once import ReadOnce
-from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo, Shuffle
+from easydata.sources.rows_in_shards import ShardInfo
+from easydata.sources.sharded_source import (
+    Part,
+    PlannedSource,
+    Rewrite,
+    Selection,
+    ShardedDataSource,
+    Shuffle,
+    ShuffledShardedSource,
+)
 from easydata.sources.tables import (
     BatchesOnce,
     TableRows,
@@ -90,10 +99,6 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         """The one shard's name."""
         return (f"{self._name}:0",)
 
-    def num_shards(self) -> int:
-        """One."""
-        return 1
-
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """The number of rows, where the dataset knows it."""
         self._check(shard_name)
@@ -110,28 +115,26 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self._dataset,), {"name": self._name} if self._label else {}
 
-    def _why_unselected(self) -> str:
-        return "a streaming dataset reads one row after the other" if self.is_streaming else ""
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[dict[str, Any]] | None:
+        if isinstance(rewrite, Shuffle):
+            return ShuffledShardedSource(self, rewrite, self._shuffled_plan)
+        if isinstance(rewrite, Selection):
+            if self.is_streaming:
+                raise rewrite.refused("a streaming dataset reads one row after the other")
+            return self._selected(rewrite.numbers(len(self)))
+        if isinstance(rewrite, Part) and rewrite.name == "split" and not self.is_streaming:
+            return self._selected(_native.part_numbers(len(self), **rewrite.options))
+        return None
 
-    def _select(
+    def _selected(
         self, numbers: Sequence[int] | NDArray[np.int64]
     ) -> ShardedDataSource[dict[str, Any]]:
         selected = copy.copy(self)
-        selected._made_plan = None
         if hasattr(self._dataset, "select"):
             selected._dataset = self._dataset.select(numbers)
         else:
             selected._dataset = _Chosen(self._dataset, numbers)
         return selected
-
-    def _divided(self, options: dict[str, Any]) -> ShardedDataSource[dict[str, Any]]:
-        if self.is_streaming or "part_by" in options:
-            return super()._divided(options)
-        return self._select(_native.part_numbers(len(self), **options))
-
-    @property
-    def _at_hand(self) -> bool:
-        return not self.is_streaming
 
     def _check(self, shard_name: str) -> None:
         if shard_name != self.shard_names[0]:
@@ -176,18 +179,20 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
     def _make_plan(self) -> _native.Plan:
         schema = self._arrow_schema()
         if schema is None:
-            known: dict[str, Any] = {"name": self._label, "num_rows": self.estimated_length}
+            known: dict[str, Any] = {"num_rows": self.estimated_length}
             if isinstance(self._dataset, _Chosen):
                 known["description"] = {**self._description(), "numbers": self._dataset.digest}
-            return self._rows_plan(**known)
+            return self._rows_as_they_are(**known)
 
-        return self._rows_plan(
-            name=self._label,
+        return self._rows_as_they_are(
             open=copy.copy(self)._tables,  # no circle with the plan
             schema=schema,
             description=self._description(),
             num_rows=self.estimated_length,
         )
+
+    def _rows_as_they_are(self, **known: Any) -> _native.Plan:
+        return self._rows_plan(name=self._label, is_at_hand=not self.is_streaming, **known)
 
     def _shuffled_plan(self, order: Shuffle) -> _native.Plan:
         if self.is_streaming:
@@ -196,7 +201,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
                     'a streaming dataset has no blocks to shuffle; use "rows", which shuffles its '
                     "rows within windows"
                 )
-            return _native.shuffled_rows(self._rows_plan(name=self._label), **order.options())
+            return _native.shuffled_rows(self._rows_as_they_are(), **order.options())
         if order.window_bytes is not None:
             raise ValueError(
                 "window_bytes is for rows that are read in a window; those of a dataset at hand "
@@ -212,8 +217,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
                 return _chosen_rows(dataset, indices, row)
             return _chosen_tables(dataset.with_format("arrow"), indices, row)
 
-        shuffled = self._rows_plan(
-            name=self._label,
+        shuffled = self._rows_as_they_are(
             open=rows,
             schema=schema,
             description={**self._description(), "shuffle": order.shuffle},
@@ -276,10 +280,6 @@ class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
         """The one shard's name."""
         return (f"{self._name}:0",)
 
-    def num_shards(self) -> int:
-        """One."""
-        return 1
-
     def __len__(self) -> int:
         if isinstance(self._data, BatchesOnce):
             raise TypeError(
@@ -292,10 +292,6 @@ class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
         kind = "read once" if isinstance(self._data, BatchesOnce) else "dataset"
         return (kind,), {"columns": list(self._data.schema.names)}
 
-    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
-        """The rows, in order."""
-        return self.open_shard_at_row(shard_name, 0)
-
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[dict[str, Any]]:
         """The rows from row `row` on; those before are read."""
         return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
@@ -305,13 +301,12 @@ class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
             return batches_from(self._data.batches(), row)
         return batches_from(map(stored, self._data.to_batches()), row)
 
-    def _shuffled_plan(self, order: Shuffle) -> _native.Plan:
-        if order.shuffle != "rows":
+    def _rewritten(self, rewrite: Rewrite) -> None:
+        if isinstance(rewrite, Shuffle) and rewrite.shuffle != "rows":
             raise ValueError(
-                f"batches of Arrow's come one after the other: {order.shuffle!r} cannot be; use "
+                f"batches of Arrow's come one after the other: {rewrite.shuffle!r} cannot be; use "
                 'shuffle("rows"), which shuffles rows within windows, or give a table or files'
             )
-        return _native.shuffled_rows(self._plan, **order.options())
 
     def _make_plan(self) -> _native.Plan:
         schema = stored_schema(self._data.schema)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
-from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
+from easydata.core.takes_options import takes_options_of
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource
+
+if TYPE_CHECKING:
+    from easydata.core.signatures import CompressedFileOptions
 
 
 class JsonShardedSource(FileSource):
@@ -25,19 +27,12 @@ class JsonShardedSource(FileSource):
             objects, or one object; None reads whichever of these a file is.
         field: Each file is one object, and the rows are the list under this name in it, whatever
             `jsonl` says; what else the object has is passed over.
-        name: What errors, statistics and positions call this source.
-        on_error: "raise", "skip" or "quarantine"; see FileSource.
-        quarantine_path: The JSONL file for rows in quarantine.
-        identity: "mtime", "content" or "size"; see FileSource.
-        on_missing: "raise", "skip" or "quarantine"; see FileSource.
-        hive_partitioning: Whether rows have the columns that the folders of their file say; see
-            FileSource.
-        zstd_max_window: The largest window of a zstd file that is decompressed, as bytes or "2GB";
-            None: 128 MB. See DatasetConfig.
+        options: Those of FileSource.
     """
 
     _format = "json"
 
+    @takes_options_of(FileSource)
     def __init__(
         self,
         data_files: DataFiles | _native.FileListing,
@@ -45,25 +40,9 @@ class JsonShardedSource(FileSource):
         jsonl: bool | None = True,
         *,
         field: str | None = None,
-        name: str = "",
-        on_error: OnError = "raise",
-        quarantine_path: str | os.PathLike[str] | None = None,
-        identity: Identity = "mtime",
-        on_missing: OnError = "raise",
-        hive_partitioning: bool = False,
-        zstd_max_window: str | int | None = None,
+        **options: Unpack[CompressedFileOptions],
     ) -> None:
-        super().__init__(
-            data_files,
-            storage_options,
-            name=name,
-            on_error=on_error,
-            quarantine_path=quarantine_path,
-            identity=identity,
-            on_missing=on_missing,
-            hive_partitioning=hive_partitioning,
-            zstd_max_window=zstd_max_window,
-        )
+        super().__init__(data_files, storage_options, **options)
         if field == "":
             raise ValueError("field: must name a field; without it, the rows are the file's own")
         self._jsonl = jsonl

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.sources.sharded_source import ShardedDataSource, ShardInfo, WrapperSource
+from easydata.sources.rows_in_shards import ShardInfo
+from easydata.sources.sharded_source import ShardedDataSource, WrapperSource
 from easydata.transforms.base import Example
 
 # What saved states call it, wherever it lies.
@@ -104,6 +105,6 @@ class LimitedShardedSource(WrapperSource[Example]):
 
 def _countable(source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
     """A source with as many rows in each shard, but without the work on them."""
-    while (below := source._row_source()) is not None and below.shard_names == source.shard_names:
-        source = below
+    while "select" in source._passes_on:
+        source = source._inputs[0]
     return source

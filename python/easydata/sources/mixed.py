@@ -12,7 +12,13 @@ from easydata import _native
 from easydata.core.signatures import MixedShardedSourceSignature
 from easydata.core.takes_options import changed_options
 from easydata.sources.huggingface import wrap_hf_dataset
-from easydata.sources.sharded_source import PlannedSource, ShardedDataSource
+from easydata.sources.sharded_source import (
+    Keep,
+    PlannedSource,
+    Rewrite,
+    Selection,
+    ShardedDataSource,
+)
 from easydata.sources.weight_schedule import WeightScheduler
 
 if TYPE_CHECKING:
@@ -71,11 +77,7 @@ class MixedShardedSource(
             `weight_scheduler`, a weight of 0.
     """
 
-    _shuffles_inputs = True
-    _keep_instead = (
-        "cache() cannot follow a mix, whose rows are of blocks of many files; give it to each of "
-        "the sources that are mixed: MixedShardedSource({name: source.cache(), ...})"
-    )
+    _passes_on = ("shuffle", "split", "split_by")
 
     def _take(
         self,
@@ -94,6 +96,7 @@ class MixedShardedSource(
         self._names = list(named)
         self._given = options
         self._scheduler = weight_scheduler
+        self._counts_steps = weight_scheduler is not None and options["schedule_unit"] == "steps"
         self._weights = _weights_in_order(self._names, weights)
         if weight_scheduler is not None:
             if weights is not None:
@@ -110,10 +113,6 @@ class MixedShardedSource(
     def shard_names(self) -> Sequence[str]:
         """The mixture is one shard."""
         return ["mixed_shard_0"]
-
-    def num_shards(self) -> int:
-        """Always 1."""
-        return 1
 
     def open_shard(self, shard_name: str) -> Iterator[Any]:
         """The mixed rows from the first on, each a new dict with its source as `__source__`."""
@@ -140,14 +139,17 @@ class MixedShardedSource(
         given = {name: value for name, value in mix.items() if value is not None}
         return (self._names,), {**given, **changed_options("MixOptions", self._given)}
 
-    def _divided(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
-        return self._over([source._divided(options) for source in self._inputs])
-
-    def _why_unselected(self) -> str:
-        return "a mix draws its rows from one source and another as it goes, and numbers none"
-
-    def _counts_steps(self) -> bool:
-        return self._scheduler is not None and self._given["schedule_unit"] == "steps"
+    def _rewritten(self, rewrite: Rewrite) -> None:
+        if isinstance(rewrite, Selection):
+            raise rewrite.refused(
+                "a mix draws its rows from one source and another as it goes, and numbers none"
+            )
+        if isinstance(rewrite, Keep):
+            raise ValueError(
+                "cache() cannot follow a mix, whose rows are of blocks of many files; give it to "
+                "each of the sources that are mixed: MixedShardedSource({name: source.cache(), "
+                "...})"
+            )
 
     def _shortest_ramp(self) -> int | None:
         """The steps between the two points of the schedule that lie closest; None: no two.
@@ -155,7 +157,7 @@ class MixedShardedSource(
         None, too, where the schedule counts examples: how many a row of a window holds is not
         known.
         """
-        if self._scheduler is None or not self._counts_steps():
+        if self._scheduler is None or not self._counts_steps:
             return None
         steps = [point.step for point in self._scheduler.schedule]
         return min((b - a for a, b in itertools.pairwise(steps)), default=None)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.sources.sharded_source import ShardedDataSource, ShardInfo, WrapperSource
+from easydata.sources.rows_in_shards import ShardInfo
+from easydata.sources.sharded_source import ShardedDataSource, WrapperSource
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import Example
 
@@ -20,7 +21,7 @@ class OfTokenizerSource(WrapperSource[Example]):
         name: What the rows are called, where their files say that it was another one.
     """
 
-    _shuffles_inputs = True
+    _passes_on = ("shuffle", "split", "select")
 
     def __init__(self, source: ShardedDataSource[Any], tokenizer: Tokenizer, name: str) -> None:
         self._inputs = (source,)
@@ -43,9 +44,6 @@ class OfTokenizerSource(WrapperSource[Example]):
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self._source, self._tokenizer), {}
-
-    def _row_source(self) -> ShardedDataSource[Any]:
-        return self._source
 
     def _make_plan(self) -> _native.Plan:
         return _native.rows_of_vocabulary(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from easydata import _native
 from easydata.core.choices import PackStrategy
@@ -11,7 +11,13 @@ from easydata.core.signatures import PackedShardedSourceSignature
 from easydata.core.takes_options import changed_options, declared_options
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.mixed import MixedShardedSource, longest_window
-from easydata.sources.sharded_source import ShardedDataSource, WrapperSource
+from easydata.sources.sharded_source import (
+    Keep,
+    Part,
+    Rewrite,
+    ShardedDataSource,
+    WrapperSource,
+)
 from easydata.sources.tokenized import tokenizers_of
 from easydata.transforms.packers import _matrix
 
@@ -57,11 +63,7 @@ class PackedShardedSource(
     tokens are left out there too (Grain gives them a segment number).
     """
 
-    _shuffles_inputs = True
-    _keep_instead = (
-        "cache() cannot follow packing, whose rows are of documents of many blocks; give it to the "
-        "source of tokens that is packed: PackedShardedSource(source.cache(), ...)"
-    )
+    _passes_on = ("shuffle",)
 
     def _take(self, source: ShardedDataSource[Any], *, options: dict[str, Any]) -> None:
         self._inputs = (wrap_hf_dataset(source),)
@@ -84,10 +86,6 @@ class PackedShardedSource(
         """Packed rows are one shard."""
         return ["packed_shard_0"]
 
-    def num_shards(self) -> int:
-        """Always 1."""
-        return 1
-
     def open_shard(self, shard_name: str) -> Iterator[dict[str, Ints]]:
         """The packed rows; their arrays are read-only."""
         return _rows_of(self._stream(None, [shard_name]))
@@ -98,10 +96,18 @@ class PackedShardedSource(
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self.source,), changed_options("PackedOptions", self._given)
 
-    def _divided(self, options: dict[str, Any]) -> NoReturn:
-        raise ValueError(
-            "packed rows are made of documents of any part; split the documents, and pack the parts"
-        )
+    def _rewritten(self, rewrite: Rewrite) -> None:
+        if isinstance(rewrite, Part):
+            raise ValueError(
+                "packed rows are made of documents of any part; split the documents, and pack the "
+                "parts"
+            )
+        if isinstance(rewrite, Keep):
+            raise ValueError(
+                "cache() cannot follow packing, whose rows are of documents of many blocks; give "
+                "it to the source of tokens that is packed: PackedShardedSource(source.cache(), "
+                "...)"
+            )
 
     @property
     def _has_window(self) -> bool:

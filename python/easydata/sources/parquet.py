@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
-from easydata.core.choices import Identity, OnError
 from easydata.core.config import DatasetConfig
+from easydata.core.takes_options import takes_options_of
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource
-from easydata.sources.sharded_source import ShardInfo
+
+if TYPE_CHECKING:
+    from easydata.core.signatures import FileOptions
+from easydata.sources.rows_in_shards import ShardInfo
 
 
 @dataclass
@@ -34,40 +36,20 @@ class ParquetShardedSource(FileSource):
         storage_options: Credentials for files on other machines, and how often to retry; see
             docs/guide/stores.md.
         columns: The columns to read; all by default. What is not named is not read from the file.
-        name: What errors, statistics and positions call this source.
-        on_error: "raise", "skip" or "quarantine"; see FileSource.
-        quarantine_path: The JSONL file for rows in quarantine.
-        identity: "mtime", "content" or "size"; see FileSource.
-        on_missing: "raise", "skip" or "quarantine"; see FileSource.
-        hive_partitioning: Whether rows have the columns that the folders of their file say; see
-            FileSource.
+        options: Those of FileSource.
     """
 
     _format = "parquet"
 
+    @takes_options_of(FileSource, without=["zstd_max_window"])
     def __init__(
         self,
         data_files: DataFiles | _native.FileListing,
         storage_options: Mapping[str, Any] | None = None,
         columns: Sequence[str] | None = None,
-        *,
-        name: str = "",
-        on_error: OnError = "raise",
-        quarantine_path: str | os.PathLike[str] | None = None,
-        identity: Identity = "mtime",
-        on_missing: OnError = "raise",
-        hive_partitioning: bool = False,
+        **options: Unpack[FileOptions],
     ) -> None:
-        super().__init__(
-            data_files,
-            storage_options,
-            name=name,
-            on_error=on_error,
-            quarantine_path=quarantine_path,
-            identity=identity,
-            on_missing=on_missing,
-            hive_partitioning=hive_partitioning,
-        )
+        super().__init__(data_files, storage_options, **options)
         self._columns = None if columns is None else list(columns)
 
     @classmethod

@@ -48,23 +48,15 @@ def bounds_of(index: slice, total: Callable[[], int]) -> tuple[int, int | None] 
     return chosen if step != 1 else (chosen.start, max(chosen.start, chosen.stop))
 
 
-def numbers_of(
-    indices: Iterable[SupportsIndex], total: Callable[[], int], why_unselected: Callable[[], str]
-) -> list[int]:
-    """The numbers of rows that are selected, each of which there is.
+def numbers_of(indices: Iterable[SupportsIndex], rows: int) -> list[int]:
+    """The numbers of rows that are selected of so many, each of which there is.
 
     Raises:
-        TypeError: Rows cannot be selected, or these are no numbers.
+        TypeError: These are no numbers.
         IndexError: There is no such row.
     """
-    if why := why_unselected():
-        raise TypeError(
-            f"{why}, which select() and source[i] need; take(), skip(), head() and source[i:j] "
-            "read one row after the other, and saved rows can be selected"
-        )
     if isinstance(indices, str) or not isinstance(indices, Iterable):
         raise TypeError(f"select() takes the numbers of rows, not {type(indices).__name__}")
-    rows = total()
     numbers = []
     for index in indices:
         if isinstance(index, bool) or type(index).__name__ in ("bool_", "bool"):

@@ -6,8 +6,10 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from easydata import _native
+from easydata.sources.rows_in_shards import RowsInShards
 
 _NAME = "files_seen.json"
 # What is remembered of more would cost more than it tells.
@@ -17,6 +19,20 @@ _MOST_IDENTITIES = 8
 
 SeenFiles = dict[str, list[str]]
 """By their names: what told them from others, the newest last."""
+
+
+@runtime_checkable
+class OfFiles(Protocol):
+    """A source of files."""
+
+    def identified(self) -> _native.FileListing:
+        """Its files, with what tells each from others."""
+
+
+def listings_of(source: RowsInShards[Any]) -> list[_native.FileListing]:
+    """The files that a source reads, as far as it is known what it is made of."""
+    own = [source.identified()] if isinstance(source, OfFiles) else []
+    return own + [listing for each in source._inputs for listing in listings_of(each)]
 
 
 def named_files(listings: Iterable[_native.FileListing]) -> dict[str, str]:

@@ -8,34 +8,30 @@ import functools
 import itertools
 import logging
 import os
-import weakref
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
-    Generic,
     Literal,
     NoReturn,
     SupportsIndex,
     TypeVar,
-    cast,
     overload,
 )
 
 from easydata import _native
 from easydata.core.choices import SourceShuffle
-from easydata.core.short_repr import call, table
 from easydata.sources.easydel_sources import known_to_easydel
-from easydata.sources.first_rows import first_fields
+from easydata.sources.field_checks import check_step
+from easydata.sources.hf_features import features_of, rows_of_shards
 from easydata.sources.row_numbers import bounds_of, count_of, index_of, numbers_of
-from easydata.sources.seen_files import named_files, note_files
+from easydata.sources.rows_in_shards import RowsInShards, ShardInfo, T_co, rows_from, rows_known
+from easydata.sources.seen_files import listings_of, named_files, note_files
 from easydata.sources.token_stores import Keeping, OpenStore
 from easydata.sources.unread_fields import UnreadFields, dataset_of, find_unread, tell_unread
 from easydata.transforms.base import (
-    Columns,
     Example,
     RowFunction,
     _Step,
@@ -55,59 +51,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("easydata")
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass
-class ShardInfo:
-    """What is known of a shard without reading it.
-
-    Attributes:
-        shard_id: Index among the shards of its source.
-        shard_name: Its name.
-        num_rows: Rows, where the format says so at once.
-        byte_size: Bytes of the file.
-        url: Where it lies, for remote shards.
-        checksum: Hash of its content, where known.
-    """
-
-    shard_id: int
-    shard_name: str
-    num_rows: int | None = None
-    byte_size: int | None = None
-    url: str | None = None
-    checksum: str | None = None
-
-
-@dataclass(frozen=True)
-class Shuffle:
-    """A random order of a source's rows; see ShardedDataSource.shuffle()."""
-
-    shuffle: SourceShuffle
-    seed: int
-    window_bytes: int | None = None
-
-    def __post_init__(self) -> None:
-        _native.check_shuffle(**self.options())
-
-    def options(self) -> dict[str, Any]:
-        """The order as the engine's options."""
-        return {"mode": self.shuffle, "seed": self.seed, "window_bytes": self.window_bytes}
-
-
-class _ColumnNames:
-    """Names of the columns; of rows without a schema, those of the first one.
-
-    No property: a source of a user's own may have an attribute by that name.
-    """
-
-    def __get__(self, source: ShardedDataSource[Any] | None, owner: type) -> list[str]:
-        if source is None:
-            return cast("list[str]", self)  # for who looks at the class
-        return source._plan.field_names()
-
-
-class ShardedDataSource(ABC, Generic[T_co]):
+class ShardedDataSource(RowsInShards[T_co]):
     """Rows in named shards, each of which can be read from any row on.
 
     Subclasses in Python implement `shard_names`, `num_shards` and `open_shard`; they then work
@@ -125,91 +71,6 @@ class ShardedDataSource(ABC, Generic[T_co]):
             ShardedDataSource._in_easydel = known_to_easydel(ShardedDataSource)
         return type(self)
 
-    @property
-    @abstractmethod
-    def shard_names(self) -> Sequence[str]:
-        """Names of the shards, distinct, in reading order."""
-
-    @abstractmethod
-    def num_shards(self) -> int:
-        """Number of shards."""
-
-    @abstractmethod
-    def open_shard(self, shard_name: str) -> Iterator[T_co]:
-        """The rows of a shard, in order."""
-
-    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[T_co]:
-        """The rows of a shard from row number `row` (from 0) on; none where it has no more.
-
-        This default reads and drops the rows before.
-        """
-        return itertools.islice(self.open_shard(shard_name), row, None)
-
-    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
-        """What is known of a shard without reading it, or None."""
-        return None
-
-    def iter_shards(
-        self,
-        shard_indices: Sequence[int] | None = None,
-        start_shard: int = 0,
-        start_row: int = 0,
-    ) -> Iterator[T_co]:
-        """The rows of several shards, one shard after the other.
-
-        Args:
-            shard_indices: The shards to read, in this order; all by default.
-            start_shard: Where to begin, as an index into `shard_indices`, not a shard's own number.
-            start_row: Rows to pass over in the first shard that is read.
-        """
-        say_if_examples(self)
-        names = list(self.shard_names)
-        indices = range(len(names)) if shard_indices is None else shard_indices
-        for index in itertools.islice(indices, start_shard, None):
-            try:
-                name = names[index]
-            except IndexError:
-                raise IndexError(
-                    f"shard_indices: there is no shard {index}: the source has {len(names)}, "
-                    "numbered from 0"
-                ) from None
-            if start_row > 0:
-                yield from self.open_shard_at_row(name, start_row)
-                start_row = 0
-            else:
-                yield from self.open_shard(name)
-
-    def __iter__(self) -> Iterator[T_co]:
-        return self.iter_shards()
-
-    def __len__(self) -> int:
-        raise TypeError(
-            f"{type(self).__name__} does not know its number of rows before they are read; count "
-            "them by sum(1 for _ in source), or save them, and read the files"
-        )
-
-    def __bool__(self) -> bool:
-        # A source is there, whatever it holds; asking must not count its rows.
-        return True
-
-    def __repr__(self) -> str:
-        return call(type(self).__name__, *self._shown()[0], **self._shown()[1])
-
-    def _repr_html_(self) -> str:
-        given, options = self._shown()
-        below = {"of": given[0]} if len(given) == 1 else {"of": list(given)} if given else {}
-        return table(type(self).__name__, {**below, **options})
-
-    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """What it is made of and with which options, for its repr; nothing is read for it."""
-        return self._inputs, {}
-
-    column_names = _ColumnNames()
-
-    def head(self, n: int = 5) -> list[T_co]:
-        """Read the first `n` rows, into a list."""
-        return list(itertools.islice(self, count_of("head", n)))
-
     @overload
     def __getitem__(self, index: SupportsIndex) -> T_co: ...
 
@@ -219,11 +80,9 @@ class ShardedDataSource(ABC, Generic[T_co]):
     def __getitem__(self, index: Any) -> Any:
         """Row `index`, or a source of the rows of a slice."""
         if isinstance(index, slice):
-            bounds = bounds_of(index, self._total)
-            return self.select(bounds) if isinstance(bounds, range) else self._between(*bounds)
-        return next(
-            iter(self._select(numbers_of([index_of(index)], self._total, self._why_unselected)))
-        )
+            bounds = bounds_of(index, functools.partial(_rows_to_number, self))
+            return self.select(bounds) if isinstance(bounds, range) else Between(*bounds).of(self)
+        return next(iter(self.select([index_of(index)])))
 
     def __add__(self, other: object) -> NoReturn:
         raise TypeError(
@@ -257,14 +116,14 @@ class ShardedDataSource(ABC, Generic[T_co]):
 
     def take(self, n: int) -> ShardedDataSource[T_co]:
         """Take the first `n` rows, as a source; all where there are fewer."""
-        return self._between(0, count_of("take", n))
+        return Between(0, count_of("take", n)).of(self)
 
     def skip(self, n: int) -> ShardedDataSource[T_co]:
         """Leave out the first `n` rows: a source of the others.
 
         Where the source knows its rows it is entered after them; else they are read.
         """
-        return self._between(count_of("skip", n), None)
+        return Between(count_of("skip", n), None).of(self)
 
     def select(self, indices: Iterable[SupportsIndex]) -> ShardedDataSource[T_co]:
         """Choose rows by their numbers: a source of these, in this order.
@@ -277,7 +136,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             TypeError: Rows of this source cannot be read one by one.
             IndexError: There are fewer rows. Where files do not say how many, they are counted.
         """
-        return self._select(numbers_of(indices, self._total, self._why_unselected))
+        return Selection(functools.partial(numbers_of, indices)).of(self)
 
     def split(
         self, parts: Mapping[str, float], seed: int = 0, *, by: str | None = None
@@ -305,7 +164,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
         if by is not None:
             options["part_by"] = by
         _native.part_numbers(0, **options, part=next(iter(parts), None))  # refuses wrong ones
-        return {name: self._divided({**options, "part": name}) for name in parts}
+        return {name: Part({**options, "part": name}).of(self) for name in parts}
 
     def map(
         self,
@@ -388,7 +247,7 @@ class ShardedDataSource(ABC, Generic[T_co]):
             seed: None means 0. Of "grain" below 2^32, as in Grain.
             window_bytes: Content of a window of "rows"; None: 64 MB.
         """
-        return self._shuffled(Shuffle(mode, 0 if seed is None else seed, window_bytes))
+        return Shuffle(mode, 0 if seed is None else seed, window_bytes).of(self)
 
     def cache(
         self,
@@ -422,15 +281,14 @@ class ShardedDataSource(ABC, Generic[T_co]):
             ValueError: Of rows that are mixed or packed, which are made of blocks of many files:
                 keep those.
         """
-        return self._kept(
-            Keeping.at(
-                path,
-                max_bytes=max_bytes,
-                compression=compression,
-                memory_blocks=memory_blocks,
-                storage_options=storage_options,
-            )
+        keeping = Keeping.at(
+            path,
+            max_bytes=max_bytes,
+            compression=compression,
+            memory_blocks=memory_blocks,
+            storage_options=storage_options,
         )
+        return Keep(keeping).of(self)
 
     def to_hf(self) -> datasets.IterableDataset:
         """The rows as a `datasets.IterableDataset`, which reads this source as it is iterated.
@@ -446,133 +304,21 @@ class ShardedDataSource(ABC, Generic[T_co]):
         import datasets
 
         return datasets.IterableDataset.from_generator(
-            _rows_of_shards,
-            features=_hf_features(self),
+            rows_of_shards,
+            features=features_of(self),
             gen_kwargs={"source": self, "shards": list(self.shard_names)},
         )
 
-    # What a subclass in Python may have to say, beside the three methods that it must have.
+    # What a subclass may have to say, beside the three methods that it must have, and _shown().
 
     # The sources that it is made of: a state knows their files.
     _inputs: Sequence[ShardedDataSource[Any]] = ()
-    # Whether shuffling it is shuffling those.
-    _shuffles_inputs = False
-    # The name of the dataset that it is, for people.
-    _dataset_name = ""
-    # What its rows have and nobody reads, once they were looked at (sources/unread_fields.py).
-    _unread: UnreadFields | None = None
+    # What is done to it by doing it to those: names of rewrites.
+    _passes_on: Collection[str] = ()
 
-    @property
-    def _plan(self) -> _native.Plan:
-        """Its rows, as the engine knows them."""
-        return self._rows_plan()
-
-    def _rows_plan(
-        self, inputs: Sequence[_native.Plan] | None = None, **known: Any
-    ) -> _native.Plan:
-        """Its rows, which are asked for one by one.
-
-        Args:
-            inputs: What they are made of; the plans of its inputs by default.
-            known: What else is known of them, as _native.python_rows() takes it: their `name` in
-                stats(), and a `description`, by which plans and saved states know them.
-        """
-        if inputs is None:
-            inputs = [source._plan for source in self._inputs]
-        known.setdefault("open", self._open_rows)
-        known.setdefault("description", {"kind": _import_path(type(self))})
-        return _native.python_rows(
-            shard_names=self._list_shards,
-            type_name=type(self).__name__,
-            is_at_hand=self._at_hand,
-            inputs=inputs,
-            **known,
-        )
-
-    def _chain(self) -> tuple[ShardedDataSource[Any], list[_Step]]:
-        """The source below all steps that make other rows of its rows, and these steps."""
-        return self, []
-
-    def _unshuffled(self) -> ShardedDataSource[Any]:
-        """The same rows in an order that costs nothing to look at."""
-        return self
-
-    @property
-    def _at_hand(self) -> bool:
-        """Whether many of its rows can be looked at for next to nothing."""
-        return False
-
-    def _open_rows(self, shard: str, row: int, epoch: int = 0) -> Iterator[Any]:
-        return self.open_shard_at_row(shard, row) if row > 0 else self.open_shard(shard)
-
-    def _list_shards(self) -> Sequence[str]:
-        return self.shard_names
-
-    def _shuffled(self, order: Shuffle) -> ShardedDataSource[T_co]:
-        """What shuffle() gives."""
-        if not self._shuffles_inputs:
-            return ShuffledShardedSource(self, order)
-        return self._over([source._shuffled(order) for source in self._inputs])
-
-    def _between(self, begin: int, end: int | None) -> ShardedDataSource[T_co]:
-        """The rows from one to before another, or to the last."""
-        return RowsBetweenSource(self, begin, end)
-
-    # Whether selecting rows, which _inputs[0] has one for one, is selecting those.
-    _selects_input = False
-
-    def _why_unselected(self) -> str:
-        """Why rows cannot be read one by one; "" where they can."""
-        if self._selects_input:
-            return self._inputs[0]._why_unselected()
-        return f"{type(self).__name__} does not read rows one by one"
-
-    def _total(self) -> int:
-        """How many rows there are to select from."""
-        return self._inputs[0]._total() if self._selects_input else len(self)
-
-    def _select(self, numbers: list[int]) -> ShardedDataSource[T_co]:
-        """The rows of these numbers, all of which there are, where they can be selected."""
-        return self._over([self._inputs[0]._select(numbers)])
-
-    def _divided(self, options: dict[str, Any]) -> ShardedDataSource[T_co]:
-        """One part of the rows; see split()."""
-        # A row is in the part of the row that it was made of.
-        if not self._shuffles_inputs or options.get("part_by") is not None:
-            return PartShardedSource(self, options)
-        return self._over([source._divided(options) for source in self._inputs])
-
-    def _kept(self, keeping: Keeping) -> ShardedDataSource[T_co]:
-        """What cache() gives."""
-        if where := _where_to_keep(self):
-            raise ValueError(where)
-        return CachedShardedSource(self, keeping)
-
-    def _unkept(self) -> ShardedDataSource[T_co]:
-        """The same rows, of which none is kept right here."""
-        return self
-
-    # Why its own rows are not kept, and what is instead; "" where they may be.
-    _keep_instead = ""
-
-    def _listings(self) -> list[_native.FileListing]:
-        """The files that it reads."""
-        return [listing for source in self._inputs for listing in source._listings()]
-
-    def _counts_steps(self) -> bool:
-        """Whether a weight schedule in it counts the steps of a loader."""
-        return any(source._counts_steps() for source in self._inputs)
-
-    def _template_date(self) -> str | None:
-        """The date that clocks of chat templates are told, where nobody gave one."""
-        dates = (source._template_date() for source in self._inputs)
-        return next((date for date in dates if date is not None), None)
-
-    def _with_template_date(self, date: str) -> ShardedDataSource[T_co]:
-        """The same with that date, where nobody gave one."""
-        if all(source._template_date() is None for source in self._inputs):
-            return self
-        return self._over([source._with_template_date(date) for source in self._inputs])
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[T_co] | None:
+        """What a rewrite makes of it, where it has a way of its own; else None."""
+        return None
 
     def _over(self, inputs: Sequence[ShardedDataSource[Any]]) -> ShardedDataSource[T_co]:
         """The same, made of other sources."""
@@ -580,24 +326,29 @@ class ShardedDataSource(ABC, Generic[T_co]):
         other._inputs = tuple(inputs)
         return other
 
-    def _shuffled_plan(self, order: Shuffle) -> _native.Plan:
-        """Its rows in a random order."""
-        return _native.shuffled_rows(self._plan, **order.options())
 
-    def _stream(
-        self, columns: Columns | None = None, shards: Sequence[str] | None = None
-    ) -> _native.Stream:
-        """Its rows as a stream of the engine.
+class Rewrite:
+    """What makes another source of one: another order, some of the rows, rows that are kept."""
 
-        Args:
-            columns: The fields that are read, and in which form; all by default.
-            shards: The shards to read, in this order; all by default.
-        """
-        return self._plan.stream(columns, shards)
+    name = ""
+    """What sources that pass it on to their inputs call it."""
 
-    def _row_source(self) -> ShardedDataSource[Any] | None:
-        """A source of as many rows in each shard that is cheaper to count; None where none is."""
-        return None
+    def of(self, source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
+        """What it makes of a source."""
+        made = source._rewritten(self)
+        if made is not None:
+            return made
+        return self.through(source) if self.name in source._passes_on else self.around(source)
+
+    def through(self, source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
+        """The same source over what it makes of its inputs."""
+        inputs = [self.of(each) for each in source._inputs]
+        is_same = all(one is other for one, other in zip(inputs, source._inputs, strict=True))
+        return source if is_same else source._over(inputs)
+
+    def around(self, source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
+        """What it makes of a source that says nothing of it."""
+        return source
 
 
 class PlannedSource(ShardedDataSource[T_co]):
@@ -605,14 +356,20 @@ class PlannedSource(ShardedDataSource[T_co]):
 
     _made_plan: _native.Plan | None = None
 
-    def _make_plan(self) -> _native.Plan:
-        raise NotImplementedError
-
     @property
     def _plan(self) -> _native.Plan:
         if self._made_plan is None:
             self._made_plan = self._make_plan()
         return self._made_plan
+
+    def num_shards(self) -> int:
+        """Number of shards."""
+        return len(self.shard_names)
+
+    def open_shard(self, shard_name: str) -> Iterator[T_co]:
+        """The rows of a shard, in order."""
+        rows: Iterator[Any] = _native.iterate_rows(self._stream(None, [shard_name]))
+        return rows
 
     def _rows_plan(
         self, inputs: Sequence[_native.Plan] | None = None, **known: Any
@@ -636,53 +393,6 @@ class WrapperSource(PlannedSource[T_co]):
     def shard_names(self) -> Sequence[str]:
         """Names of the shards, those of the source below."""
         return self._source.shard_names
-
-    def num_shards(self) -> int:
-        """Number of shards."""
-        return self._source.num_shards()
-
-
-def _import_path(type_: type) -> str:
-    return f"{type_.__module__}.{type_.__qualname__}"
-
-
-def _rows_of_shards(source: ShardedDataSource[Any], shards: list[str]) -> Iterator[Any]:
-    import numpy as np
-
-    for shard in shards:
-        for row in source.open_shard(shard):
-            labels = row.get("labels") if isinstance(row, Mapping) else None
-            if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
-                row = {**row, "labels": labels.astype(np.int64)}
-            yield row
-
-
-def _hf_features(source: ShardedDataSource[Any]) -> datasets.Features | None:
-    """The columns of a source as `datasets` knows them; None where it must not be told.
-
-    It brings rows into the form of features that it has, which is to change none.
-    """
-    import datasets
-    import pyarrow as pa
-
-    if source._plan.column_names() is None:
-        return None
-    schema = _native.schema_of(source._stream())
-
-    def is_plain(kind: pa.DataType) -> bool:
-        if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            return is_plain(kind.value_type)
-        return bool(
-            pa.types.is_integer(kind)
-            or pa.types.is_floating(kind)
-            or pa.types.is_boolean(kind)
-            or pa.types.is_string(kind)
-            or pa.types.is_large_string(kind)
-        )
-
-    if any(field.metadata or not is_plain(field.type) for field in schema):
-        return None
-    return datasets.Features.from_arrow_schema(schema)
 
 
 def _mapped(fn: Callable[[Any], Any], rows: Iterator[Any], shard: str, first: int) -> Iterator[Any]:
@@ -715,8 +425,7 @@ class MappedShardedDataSource(WrapperSource[T]):
         self._fn: Callable[[Any], Any] = checked_function(fn, "map()")
         self._version = version
 
-    _shuffles_inputs = True
-    _selects_input = True
+    _passes_on = ("shuffle", "split", "select")
 
     def open_shard(self, shard_name: str) -> Iterator[T]:
         """The rows of a shard, in order."""
@@ -736,27 +445,19 @@ class MappedShardedDataSource(WrapperSource[T]):
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self._source, self._fn), {}
 
-    def _row_source(self) -> ShardedDataSource[Any] | None:
-        return self._source if type(self) is MappedShardedDataSource else None
-
-    def _chain(self) -> tuple[ShardedDataSource[Any], list[_Step]]:
-        if type(self) is not MappedShardedDataSource:
-            return self, []
-        return self._source, [RowFunction(self._fn, version=self._version)]
+    @property
+    def _step(self) -> _Step:
+        return RowFunction(self._fn, version=self._version)
 
     def _make_plan(self) -> _native.Plan:
-        step = RowFunction(self._fn, version=self._version)
-        return TransformedShardedSource(self._source, step)._plan
+        return TransformedShardedSource(self._source, self._step)._plan
 
 
 class TransformedShardedSource(WrapperSource[Example]):
     """What a transform makes of a source's rows, made as they are read."""
 
-    _shuffles_inputs = True
-
-    @property
-    def _selects_input(self) -> bool:  # type: ignore[override]
-        return self._transform.keeps_rows
+    # What its rows have and nobody reads, once they were looked at.
+    _unread: UnreadFields | None = None
 
     def __init__(
         self,
@@ -772,11 +473,8 @@ class TransformedShardedSource(WrapperSource[Example]):
         self._inputs = (source,)
         self._transform = as_step(transform)
         self._fields_checked = False
-
-    def _chain(self) -> tuple[ShardedDataSource[Any], list[_Step]]:
-        """The source below all transforms, and their steps."""
-        root, before = self._source._chain()
-        return root, [*before, *self._transform._steps()]
+        selects = ("select",) if self._transform.keeps_rows else ()
+        self._passes_on = ("shuffle", "split", *selects)
 
     @property
     def source(self) -> ShardedDataSource[Any]:
@@ -791,7 +489,7 @@ class TransformedShardedSource(WrapperSource[Example]):
     def open_shard(self, shard_name: str) -> Iterator[Example]:
         """The transformed rows of a shard, in order."""
         self._check_fields()
-        root, steps = self._chain()
+        root, steps = chain_of(self)
         known = [step._plan_step() for step in steps]
         if any(step.gives_columns for step in known) or (
             all(step.works_on_columns for step in known)
@@ -810,7 +508,7 @@ class TransformedShardedSource(WrapperSource[Example]):
         passed over.
         """
         self._check_fields()
-        root, steps = self._chain()
+        root, steps = chain_of(self)
         if all(step.keeps_rows for step in steps):
             return _rows(steps, root.open_shard_at_row(shard_name, row), shard_name, row)
         return itertools.islice(self.open_shard(shard_name), row, None)
@@ -831,21 +529,16 @@ class TransformedShardedSource(WrapperSource[Example]):
             )
         return len(self._source)
 
-    def _template_date(self) -> str | None:
-        return self._transform._template_date() or super()._template_date()
-
-    def _with_template_date(self, date: str) -> ShardedDataSource[Example]:
-        source = self._source._with_template_date(date)
-        made = TransformedShardedSource(source, self._transform._with_template_date(date))
-        made._fields_checked, made._unread = self._fields_checked, self._unread
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Example] | None:
+        if not isinstance(rewrite, TemplateDate) or self._transform._template_date() is None:
+            return None
+        made = copy.copy(self)
+        made._inputs = (rewrite.of(self._source),)
+        made._transform = self._transform._with_template_date(rewrite.date)
         return made
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self._source, self._transform), {}
-
-    def _row_source(self) -> ShardedDataSource[Any] | None:
-        root, steps = self._chain()
-        return root if all(step.keeps_rows for step in steps) else None
 
     def _check_fields(self) -> None:
         """Looks once, before the first rows are read, whether there are the fields that are named.
@@ -855,19 +548,53 @@ class TransformedShardedSource(WrapperSource[Example]):
         """
         if self._fields_checked:
             return
-        root, steps = self._chain()
+        root, steps = chain_of(self)
         for number, step in enumerate(steps):
             if step._fields_named() or step._fields_one_of():
-                _check_step(root, steps[:number], step)
+                check_step(root, steps[:number], step)
             if step._claims_fields:
-                self._unread = find_unread(root, steps[:number], step._fields_read)
+                below, before = root_of(root, steps[:number])
+                self._unread = find_unread(below, before, step._fields_read)
                 tell_unread(root, self._unread, type(step).__name__)
         self._fields_checked = True
 
     def _make_plan(self) -> _native.Plan:
         self._check_fields()
-        root, steps = self._chain()
+        root, steps = chain_of(self)
         return _native.transformed_rows(root._plan, [step._plan_step() for step in steps])
+
+
+def chain_of(source: ShardedDataSource[Any]) -> tuple[ShardedDataSource[Any], list[_Step]]:
+    """The source below all steps that make other rows of its rows, and these steps."""
+    if isinstance(source, TransformedShardedSource):
+        root, before = chain_of(source._source)
+        return root, [*before, *source._transform._steps()]
+    if type(source) is MappedShardedDataSource:
+        return source._source, [source._step]
+    return source, []
+
+
+def root_of(
+    source: ShardedDataSource[Any], steps: Sequence[_Step]
+) -> tuple[ShardedDataSource[Any], list[_Step]]:
+    """The source below all steps and orders, and all steps: what costs least to look at."""
+    while True:
+        plain = source.source if isinstance(source, ShuffledShardedSource) else source
+        below, before = chain_of(plain)
+        if below is source:
+            return source, list(steps)
+        source, steps = below, [*before, *steps]
+
+
+class TemplateDate(Rewrite):
+    """Tells the clocks of chat templates a date, where nobody gave one."""
+
+    def __init__(self, date: str) -> None:
+        self.date = date
+
+    def around(self, source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
+        """The same over inputs whose clocks are told it."""
+        return self.through(source)
 
 
 def _rows(steps: Sequence[_Step], rows: Iterator[Any], shard: str, first: int) -> Iterator[Example]:
@@ -876,54 +603,6 @@ def _rows(steps: Sequence[_Step], rows: Iterator[Any], shard: str, first: int) -
             yield from run_steps(steps, row)
         except Exception as error:
             fail_at(error, shard, number)
-
-
-def _check_step(root: ShardedDataSource[Any], before: Sequence[_Step], step: _Step) -> None:
-    """Raises ValueError where the rows that come of `before` lack what a step names."""
-    wanted, taken = step._fields_named(), step._fields_taken()
-    one_of = step._fields_one_of()
-    onto: dict[str, str] = {}
-    seen: dict[str, None] = {}
-    try:
-        for fields in first_fields(root, wanted or one_of, before):
-            seen.update(dict.fromkeys(fields))
-            if one_of and not seen.keys().isdisjoint(one_of):
-                break
-            onto = onto or _clashes(taken, fields)
-    except Exception as error:
-        # It comes again where the row is read, with its address, or is left out there.
-        _log.debug("%r: the fields of the rows before it are not known: %s", step, error)
-        return
-    names = list(seen)
-    absent = [name for name in wanted if name not in seen] if seen else []
-    if absent:
-        raise ValueError(
-            "; ".join(
-                f"{step!r} names {name!r}, but no row has it{_native.suggestion(name, names)}"
-                for name in absent
-            )
-        )
-    if one_of and names and seen.keys().isdisjoint(one_of):
-        found = " or ".join(map(repr, one_of))
-        raise ValueError(
-            f"{step!r} finds no conversation: no row has {found}; name its field; there are: "
-            f"{', '.join(names)}"
-        )
-    for old, new in onto.items():
-        raise ValueError(
-            f"{step!r} renames {old!r} onto {new!r}, which rows have beside it: one of the two "
-            f"would be lost; drop it before, drop_fields([{new!r}]), or take another name"
-        )
-
-
-def _clashes(taken: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The new names that fields beside them have already, by the old one."""
-    there = set(names)
-    return {
-        old: new
-        for old, new in taken.items()
-        if old != new and old in there and new in there and new not in taken
-    }
 
 
 def _names(method: str, fields: Any) -> list[str]:
@@ -938,18 +617,26 @@ def _shown(value: object) -> str:
     return f"the text {value!r}" if isinstance(value, str) else type(value).__name__
 
 
-_told_examples: weakref.WeakSet[ShardedDataSource[Any]] = weakref.WeakSet()
+@dataclass(frozen=True)
+class Shuffle(Rewrite):
+    """A random order of a source's rows; see ShardedDataSource.shuffle()."""
 
+    name: ClassVar[str] = "shuffle"  # type: ignore[misc]
 
-def say_if_examples(source: ShardedDataSource[Any]) -> None:
-    """Says once that the steps of a weight schedule are examples, where nothing makes steps."""
-    if source not in _told_examples and source._counts_steps():
-        _told_examples.add(source)
-        _log.warning(
-            'the weight schedule counts the steps of a loader (schedule_unit="steps"), and there '
-            "is none: each example counts as a step; give the source to a loader, or say "
-            'schedule_unit="examples"'
-        )
+    shuffle: SourceShuffle
+    seed: int
+    window_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        _native.check_shuffle(**self.options())
+
+    def options(self) -> dict[str, Any]:
+        """The order as the engine's options."""
+        return {"mode": self.shuffle, "seed": self.seed, "window_bytes": self.window_bytes}
+
+    def around(self, source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
+        """Its rows in this order."""
+        return ShuffledShardedSource(source, self)
 
 
 _SHARD = "shuffled"
@@ -964,11 +651,18 @@ class ShuffledShardedSource(WrapperSource[Any]):
     Args:
         source: Where the rows come from.
         order: Theirs.
+        shuffled: What plans the rows in this order, where the engine's shuffle of them does not.
     """
 
-    def __init__(self, source: ShardedDataSource[Any], order: Shuffle) -> None:
+    def __init__(
+        self,
+        source: ShardedDataSource[Any],
+        order: Shuffle,
+        shuffled: Callable[[Shuffle], _native.Plan] | None = None,
+    ) -> None:
         self._inputs = (source,)
         self._order = order
+        self._shuffled = shuffled
 
     @property
     def source(self) -> ShardedDataSource[Any]:
@@ -980,34 +674,78 @@ class ShuffledShardedSource(WrapperSource[Any]):
         """The one shard's name."""
         return (_SHARD,)
 
-    def num_shards(self) -> int:
-        """One."""
-        return 1
-
-    def open_shard(self, shard_name: str) -> Iterator[Any]:
-        """The rows in the order of epoch 0."""
-        return _native.iterate_rows(self._stream(None, [shard_name]))
-
     def __len__(self) -> int:
         return len(self.source)
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self.source, self._order.shuffle, self._order.seed), {}
 
-    def _shuffled(self, order: Shuffle) -> ShardedDataSource[Any]:
-        return self.source._shuffled(order)
-
-    def _divided(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
-        return self._over([self.source._divided(options)])
-
-    def _unshuffled(self) -> ShardedDataSource[Any]:
-        return self.source
-
-    def _row_source(self) -> ShardedDataSource[Any]:
-        return self.source
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Any] | None:
+        if isinstance(rewrite, Shuffle):
+            return rewrite.of(self.source)
+        return self._order.of(rewrite.of(self.source)) if isinstance(rewrite, Part) else None
 
     def _make_plan(self) -> _native.Plan:
-        return self.source._shuffled_plan(self._order)
+        if self._shuffled is not None:
+            return self._shuffled(self._order)
+        return _native.shuffled_rows(self.source._plan, **self._order.options())
+
+
+class Between(Rewrite):
+    """Leaves the rows from one to before another, or to the last."""
+
+    name = "take"
+
+    def __init__(self, begin: int, end: int | None) -> None:
+        self.begin, self.end = begin, end
+
+    def around(self, source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
+        """Those of its rows."""
+        return RowsBetweenSource(source, self.begin, self.end)
+
+
+class Selection(Rewrite):
+    """Chooses rows by their numbers.
+
+    Args:
+        numbers: Gives them, of how many rows there are.
+    """
+
+    name = "select"
+
+    def __init__(self, numbers: Callable[[int], list[int]]) -> None:
+        self.numbers = numbers
+
+    def refused(self, why: str) -> TypeError:
+        """What is raised where rows cannot be read one by one."""
+        return TypeError(
+            f"{why}, which select() and source[i] need; take(), skip(), head() and source[i:j] "
+            "read one row after the other, and saved rows can be selected"
+        )
+
+    def around(self, source: ShardedDataSource[Any]) -> NoReturn:
+        """TypeError: it does not say that its rows have numbers."""
+        raise self.refused(f"{type(source).__name__} does not read rows one by one")
+
+
+def rows_to_select(source: ShardedDataSource[Any]) -> int:
+    """How many rows there are to select from; TypeError where they cannot be selected."""
+    found: list[int] = []
+
+    def none(total: int) -> list[int]:
+        found.append(total)
+        return []
+
+    Selection(none).of(source)
+    return found[0]
+
+
+def _rows_to_number(source: ShardedDataSource[Any]) -> int:
+    """How many rows the numbers of a slice count from the end of."""
+    try:
+        return rows_to_select(source)
+    except TypeError:
+        return len(source)
 
 
 _CHOSEN = "rows"
@@ -1034,10 +772,6 @@ class RowsBetweenSource(WrapperSource[Any]):
         """The one shard's name."""
         return (_CHOSEN,)
 
-    def num_shards(self) -> int:
-        """One."""
-        return 1
-
     def open_shard(self, shard_name: str) -> Iterator[Any]:
         """The rows, in order."""
         return self.open_shard_at_row(shard_name, 0)
@@ -1046,7 +780,7 @@ class RowsBetweenSource(WrapperSource[Any]):
         """The rows from row `row` on."""
         begin = self._begin + row
         most = None if self._end is None else max(0, self._end - begin)
-        return itertools.islice(_rows_from(self._source, begin), most)
+        return itertools.islice(rows_from(self._source, begin), most)
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """The number of rows, where the source knows its own at once."""
@@ -1064,49 +798,39 @@ class RowsBetweenSource(WrapperSource[Any]):
     def __repr__(self) -> str:
         return f"RowsBetweenSource({self._source!r}, {self._begin}, {self._end})"
 
-    def _between(self, begin: int, end: int | None) -> ShardedDataSource[Any]:
-        ends = [] if self._end is None else [self._end]
-        if end is not None:
-            ends.append(self._begin + end)
-        return RowsBetweenSource(self._source, self._begin + begin, min(ends, default=None))
-
-    def _why_unselected(self) -> str:
-        return self._source._why_unselected()
-
-    def _total(self) -> int:
-        return self._rows_of(self._source._total())
-
-    def _select(self, numbers: list[int]) -> ShardedDataSource[Any]:
-        return self._source._select([self._begin + number for number in numbers])
-
-    @property
-    def _at_hand(self) -> bool:
-        return self._source._at_hand
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Any] | None:
+        if isinstance(rewrite, Between):
+            ends = [] if self._end is None else [self._end]
+            if rewrite.end is not None:
+                ends.append(self._begin + rewrite.end)
+            begin = self._begin + rewrite.begin
+            return RowsBetweenSource(self._source, begin, min(ends, default=None))
+        if isinstance(rewrite, Selection):
+            numbers = rewrite.numbers
+            return Selection(
+                lambda total: [self._begin + number for number in numbers(self._rows_of(total))]
+            ).of(self._source)
+        return None
 
     def _make_plan(self) -> _native.Plan:
         return _native.rows_between(self._source._plan, self._begin, self._end)
 
 
-def rows_known(source: ShardedDataSource[Any]) -> int | None:
-    """How many rows there will be, where the files say so without being read; else None."""
-    infos = [source.get_shard_info(shard) for shard in source.shard_names]
-    rows = [info.num_rows for info in infos if info is not None and info.num_rows is not None]
-    return sum(rows) if len(rows) == len(infos) else None
+class Part(Rewrite):
+    """Leaves one part of the rows; see ShardedDataSource.split().
 
+    Args:
+        options: Which, as the engine has it.
+    """
 
-def _rows_from(source: ShardedDataSource[Any], row: int) -> Iterator[Any]:
-    """The rows of a source from number `row` on; shards whose rows are known are passed over."""
-    if row == 0:
-        return iter(source)
-    for first, name in enumerate(source.shard_names):
-        info = source.get_shard_info(name)
-        rows = None if info is None else info.num_rows
-        if rows is None:
-            return itertools.islice(source.iter_shards(start_shard=first), row, None)
-        if row < rows:
-            return source.iter_shards(start_shard=first, start_row=row)
-        row -= rows
-    return iter(())
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
+        # A row is in the part of the row that it was made of, unless a field of its own says it.
+        self.name = "split" if options.get("part_by") is None else "split_by"
+
+    def around(self, source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
+        """Those of its rows that are in the part."""
+        return PartShardedSource(source, self.options)
 
 
 class PartShardedSource(WrapperSource[Any]):
@@ -1122,10 +846,6 @@ class PartShardedSource(WrapperSource[Any]):
     def __init__(self, source: ShardedDataSource[Any], options: dict[str, Any]) -> None:
         self._inputs = (source,)
         self._options = options
-
-    def open_shard(self, shard_name: str) -> Iterator[Any]:
-        """The rows of a shard that are in the part, in order."""
-        return _native.iterate_rows(self._stream(None, [shard_name]))
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """What is known of a shard; how many of its rows are in the part is not."""
@@ -1156,6 +876,27 @@ class PartShardedSource(WrapperSource[Any]):
 _told_unkept: set[str] = set()
 
 
+class Keep(Rewrite):
+    """Keeps the rows that are made; see ShardedDataSource.cache()."""
+
+    name = "cache"
+
+    def __init__(self, keeping: Keeping) -> None:
+        self.keeping = keeping
+
+    def around(self, source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
+        """Its rows, kept; ValueError where what they are made of refuses it."""
+        if len(source._inputs) == 1:
+            self.of(source._inputs[0])
+        return CachedShardedSource(source, self.keeping)
+
+
+class Unkeep(Rewrite):
+    """Takes away a cache right here."""
+
+    name = "cache"
+
+
 class CachedShardedSource(WrapperSource[Any]):
     """The rows of a source, each block of which is made once and kept.
 
@@ -1166,8 +907,8 @@ class CachedShardedSource(WrapperSource[Any]):
         keeping: Where they are kept.
     """
 
-    _shuffles_inputs = True
-    _selects_input = True
+    # A part of the rows is one of blocks that are kept whole.
+    _passes_on = ("shuffle", "select")
 
     def __init__(self, source: ShardedDataSource[Any], keeping: Keeping) -> None:
         self._inputs = (source,)
@@ -1178,10 +919,6 @@ class CachedShardedSource(WrapperSource[Any]):
     def source(self) -> ShardedDataSource[Any]:
         """The source whose rows are kept."""
         return self._source
-
-    def open_shard(self, shard_name: str) -> Iterator[Any]:
-        """The rows of a shard, in order."""
-        return _native.iterate_rows(self._stream(None, [shard_name]))
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Any]:
         """The rows of a shard from row `row` on."""
@@ -1199,21 +936,10 @@ class CachedShardedSource(WrapperSource[Any]):
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self._source, self._keeping.folder), {}
 
-    def _kept(self, keeping: Keeping) -> ShardedDataSource[Any]:
-        return self._source._kept(keeping)
-
-    def _unkept(self) -> ShardedDataSource[Any]:
-        return self._source
-
-    def _divided(self, options: dict[str, Any]) -> ShardedDataSource[Any]:
-        return PartShardedSource(self, options)  # whose blocks are kept whole
-
-    def _row_source(self) -> ShardedDataSource[Any]:
-        return self._source
-
-    @property
-    def _at_hand(self) -> bool:
-        return self._source._at_hand
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Any] | None:
+        if isinstance(rewrite, Keep):
+            return rewrite.of(self._source)
+        return self._source if isinstance(rewrite, Unkeep) else None
 
     def _make_plan(self) -> _native.Plan:
         below = self._source._plan
@@ -1227,7 +953,7 @@ class CachedShardedSource(WrapperSource[Any]):
             self._tell_unkept(reason)
             return below
         if self._keeping.is_here:
-            note_files(self._keeping.folder, named_files(self._listings()))
+            note_files(self._keeping.folder, named_files(listings_of(self)))
         return _native.cached(below, self._store.native)
 
     def _tell_unkept(self, reason: str) -> None:
@@ -1239,10 +965,3 @@ class CachedShardedSource(WrapperSource[Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_store": None}
-
-
-def _where_to_keep(source: ShardedDataSource[Any]) -> str:
-    """What to keep in place of a source's rows; "" where these may be."""
-    if source._keep_instead or len(source._inputs) != 1:
-        return source._keep_instead
-    return _where_to_keep(source._inputs[0])

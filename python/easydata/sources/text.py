@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
-from easydata.core.choices import Identity, OnError, SampleBy
+from easydata.core.choices import SampleBy
 from easydata.core.config import DatasetConfig
+from easydata.core.takes_options import takes_options_of
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource
+
+if TYPE_CHECKING:
+    from easydata.core.signatures import CompressedFileOptions
 
 
 class TextShardedSource(FileSource):
@@ -26,19 +29,12 @@ class TextShardedSource(FileSource):
         sample_by: What is a row, as in `datasets`: "line"; "paragraph", which two line ends end;
             or "document", all of a file. Within paragraphs and documents line ends are those of
             Unix, whichever the file has.
-        name: What errors, statistics and positions call this source.
-        on_error: "raise", "skip" or "quarantine"; see FileSource.
-        quarantine_path: The JSONL file for rows in quarantine.
-        identity: "mtime", "content" or "size"; see FileSource.
-        on_missing: "raise", "skip" or "quarantine"; see FileSource.
-        hive_partitioning: Whether rows have the columns that the folders of their file say; see
-            FileSource.
-        zstd_max_window: The largest window of a zstd file that is decompressed, as bytes or "2GB";
-            None: 128 MB. See DatasetConfig.
+        options: Those of FileSource.
     """
 
     _format = "txt"
 
+    @takes_options_of(FileSource)
     def __init__(
         self,
         data_files: DataFiles | _native.FileListing,
@@ -46,25 +42,9 @@ class TextShardedSource(FileSource):
         text_field: str = "text",
         *,
         sample_by: SampleBy = "line",
-        name: str = "",
-        on_error: OnError = "raise",
-        quarantine_path: str | os.PathLike[str] | None = None,
-        identity: Identity = "mtime",
-        on_missing: OnError = "raise",
-        hive_partitioning: bool = False,
-        zstd_max_window: str | int | None = None,
+        **options: Unpack[CompressedFileOptions],
     ) -> None:
-        super().__init__(
-            data_files,
-            storage_options,
-            name=name,
-            on_error=on_error,
-            quarantine_path=quarantine_path,
-            identity=identity,
-            on_missing=on_missing,
-            hive_partitioning=hive_partitioning,
-            zstd_max_window=zstd_max_window,
-        )
+        super().__init__(data_files, storage_options, **options)
         _native.check_sample_by(sample_by)
         self._text_field = text_field
         self._sample_by: SampleBy = sample_by

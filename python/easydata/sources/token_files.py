@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
-from easydata.core.choices import Identity, OnError, TokenType
+from easydata.core.choices import TokenType
 from easydata.core.config import DatasetConfig
 from easydata.core.config_class import options_of
+from easydata.core.takes_options import takes_options_of
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource
+
+if TYPE_CHECKING:
+    from easydata.core.signatures import FileOptions
 
 
 class TokenFilesShardedSource(FileSource):
@@ -20,7 +23,8 @@ class TokenFilesShardedSource(FileSource):
     Four kinds are known: bare tokens (.bin, as nanoGPT writes them), the same behind llm.c's
     header, the .bin and .idx of Megatron-LM, of which each document is a row, and numpy's .npy of
     one or two dimensions. Files are read a piece at a time, never mapped; a row is found without
-    reading those before it, but for documents that an EOS ends, which are counted.
+    reading those before it, but for documents that an EOS ends, which are counted. A number that is
+    no int32 makes a bad row.
 
     Args:
         data_files: A path, a pattern (`**` too), a folder, or a list of them. Of Megatron's pairs
@@ -31,16 +35,10 @@ class TokenFilesShardedSource(FileSource):
         document_eos: The token that ends each document: a row is a document, with that token. For
             bare tokens, and .npy files of one dimension.
         row_tokens: In place of it, a length of rows; the last row of a file may be shorter.
-        name: What errors, statistics and positions call this source.
-        on_error: "raise", "skip" or "quarantine"; see FileSource. A number that is no int32 makes a
-            bad row.
-        quarantine_path: The JSONL file for rows in quarantine.
-        identity: "mtime", "content" or "size"; see FileSource.
-        on_missing: "raise", "skip" or "quarantine"; see FileSource.
-        hive_partitioning: Whether rows have the columns that the folders of their file say; see
-            FileSource.
+        options: Those of FileSource.
     """
 
+    @takes_options_of(FileSource, without=["zstd_max_window"])
     def __init__(
         self,
         data_files: DataFiles | _native.FileListing,
@@ -49,23 +47,9 @@ class TokenFilesShardedSource(FileSource):
         dtype: TokenType | None = None,
         document_eos: int | None = None,
         row_tokens: int | None = None,
-        name: str = "",
-        on_error: OnError = "raise",
-        quarantine_path: str | os.PathLike[str] | None = None,
-        identity: Identity = "mtime",
-        on_missing: OnError = "raise",
-        hive_partitioning: bool = False,
+        **options: Unpack[FileOptions],
     ) -> None:
-        super().__init__(
-            data_files,
-            storage_options,
-            name=name,
-            on_error=on_error,
-            quarantine_path=quarantine_path,
-            identity=identity,
-            on_missing=on_missing,
-            hive_partitioning=hive_partitioning,
-        )
+        super().__init__(data_files, storage_options, **options)
         kinds = {_native.format_of_name(uri) for uri in self._files}
         self._format = "npy" if kinds == {"npy"} else "bin"
         self._options = {"dtype": dtype, "document_eos": document_eos, "row_tokens": row_tokens}

@@ -18,18 +18,22 @@ from easydata.core.config import (
     TokenizerConfig,
     merge_tokenizer_config,
 )
-from easydata.core.config_class import is_set
+from easydata.core.config_class import is_set, options_of
 from easydata.sources.create import formatted, kept_tokens
 from easydata.sources.first_rows import LOOKED_AT, first_rows
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.recorded_tokens import refusal_of_tokens
+from easydata.sources.rows_in_shards import ShardInfo
 from easydata.sources.sharded_source import (
+    Rewrite,
     ShardedDataSource,
-    ShardInfo,
+    TemplateDate,
     TransformedShardedSource,
     WrapperSource,
+    chain_of,
+    root_of,
 )
-from easydata.sources.unread_fields import find_unread, tell_unread
+from easydata.sources.unread_fields import UnreadFields, find_unread, tell_unread
 from easydata.tokenizers.chat_template import Renderer, renderer_of
 from easydata.tokenizers.template_date import checked_date, dated, open_date
 from easydata.tokenizers.tokenizer import Tokenizer
@@ -128,8 +132,12 @@ class TokenizedShardedSource(WrapperSource[Example]):
         if format_fields:
             steps.append(_MoveFields(format_fields))
         self._steps = steps
+        self._passes_on = ("shuffle", "split", *(("select",) if self._one_to_one() else ()))
 
-    _shuffles_inputs = True
+    # What its rows have and nobody reads, once they were looked at.
+    _unread: UnreadFields | None = None
+    # What _find_messages() says, where the rows need not be looked at for it.
+    _form: tuple[str | None] | None = None
 
     @property
     def _rows(self) -> ShardedDataSource[Any]:
@@ -142,10 +150,6 @@ class TokenizedShardedSource(WrapperSource[Example]):
     def tokenizer(self) -> Tokenizer:
         """The tokenizer at work."""
         return self._tokenizer
-
-    def open_shard(self, shard_name: str) -> Iterator[Example]:
-        """The tokenized rows of a shard as dicts of lists, in order."""
-        return _native.iterate_rows(self._stream(None, [shard_name]))
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
         """The rows of a shard from row `row` on; where no row can go, none before is tokenized."""
@@ -172,13 +176,6 @@ class TokenizedShardedSource(WrapperSource[Example]):
     def _one_to_one(self) -> bool:
         return self._callback is None and self._on_error == "raise"
 
-    def _row_source(self) -> ShardedDataSource[Any] | None:
-        return self._source if self._one_to_one() else None
-
-    @property
-    def _selects_input(self) -> bool:  # type: ignore[override]
-        return self._one_to_one()
-
     def _find_messages(self) -> str | None:
         """The field that holds messages; "" where rows are instructions, None where text is."""
         empty, rows, of_tokens = None, 0, 0
@@ -202,13 +199,14 @@ class TokenizedShardedSource(WrapperSource[Example]):
 
     def _template_date(self) -> str | None:
         assert self._plan is not None  # it tells whether there are messages to render
-        return self._open_date or super()._template_date()
+        return self._open_date
 
-    def _with_template_date(self, date: str) -> ShardedDataSource[Example]:
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Example] | None:
+        if not isinstance(rewrite, TemplateDate) or self._template_date() is None:
+            return None
         other = copy.copy(self)
-        other._inputs = (self._source._with_template_date(date),)
-        if self._open_date is not None:
-            other._open_date = date
+        other._inputs = (rewrite.of(self._source),)
+        other._open_date = rewrite.date
         return other
 
     def _look_for_unread(self, messages: str | None) -> None:
@@ -217,11 +215,11 @@ class TokenizedShardedSource(WrapperSource[Example]):
         read = [self._content_field, *self._additional_fields]
         if messages is not None:
             read += [messages, *_native.fields_beside(instructions=not messages)]
-        self._unread = find_unread(self._source, self._steps, lambda _: read)
+        self._unread = find_unread(*root_of(self._source, self._steps), lambda _: read)
         tell_unread(self._source, self._unread, "tokenizing")
 
     def _make_plan(self) -> _native.Plan:
-        messages = self._find_messages()
+        messages = self._find_messages() if self._form is None else self._form[0]
         self._look_for_unread(messages)
         config = self._config
         is_limited = is_set(config, "max_length")
@@ -229,19 +227,21 @@ class TokenizedShardedSource(WrapperSource[Example]):
             self._texts_plan(messages),
             self._tokenizer.encoder,
             _CutReport(config.max_length, is_limited),
-            content_field=self._content_field,
-            add_special_tokens=config.add_special_tokens and messages is None,
-            max_length=_max_length(config),
             may_be_whole=not is_limited and self._padding.length == 0,
             vocabulary=self._tokenizer._vocabulary,
-            return_attention_mask=config.return_attention_mask,
-            pad_to=self._padding.length,
-            pad_token_id=self._padding.token_id,
-            pad_left=self._padding.left,
-            additional_fields=self._additional_fields,
-            skip_missing=self._on_error == "skip",
-            batch_size=self._batch_size,
-            num_workers=self._num_workers,
+            **{
+                **options_of(config, "TokenizeOptions"),
+                "content_field": self._content_field,
+                "add_special_tokens": config.add_special_tokens and messages is None,
+                "max_length": _max_length(config),
+                "pad_to": self._padding.length,
+                "pad_token_id": self._padding.token_id,
+                "pad_left": self._padding.left,
+                "additional_fields": self._additional_fields,
+                "skip_missing": self._on_error == "skip",
+                "batch_size": self._batch_size,
+                "num_workers": self._num_workers,
+            },
         )
 
     def _texts_plan(self, messages: str | None) -> _native.Plan:
@@ -368,12 +368,22 @@ def tokenizers_of(source: ShardedDataSource[Any]) -> list[Tokenizer]:
     return [tokenizer for each in source._inputs for tokenizer in tokenizers_of(each)]
 
 
+def template_date_of(source: ShardedDataSource[Any]) -> str | None:
+    """The date that clocks of chat templates are told, where nobody gave one."""
+    own = None
+    if isinstance(source, TransformedShardedSource):
+        own = source.transform_fn._template_date()
+    elif isinstance(source, TokenizedShardedSource):
+        own = source._template_date()
+    return own or next(filter(None, map(template_date_of, source._inputs)), None)
+
+
 def _below_steps(
     source: ShardedDataSource[Any], steps: list[_Step]
 ) -> tuple[ShardedDataSource[Any], list[_Step]]:
     """The source below all steps that make one row or none of each, and all these steps."""
     if isinstance(source, TransformedShardedSource):
-        root, below = source._chain()
+        root, below = chain_of(source)
         if not any(step.is_expand for step in below):
             return root, [*below, *steps]
     return source, steps

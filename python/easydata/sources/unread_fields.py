@@ -6,30 +6,17 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from easydata import _native
-from easydata.sources.first_rows import LOOKED_AT, LookedAt, first_rows
+from easydata.sources.first_rows import LOOKED_AT, first_rows
+from easydata.sources.rows_in_shards import RowsInShards
 from easydata.transforms.base import ColumnTransform, Example, _Step, run_steps
 
 _log = logging.getLogger("easydata")
 
 # Rows of so many forms are looked at: rows of one form have the same fields.
 _MOST_FORMS = 64
-
-
-class Claimed(LookedAt, Protocol):
-    """A source whose fields are claimed, as far as that goes."""
-
-    _dataset_name: str
-    _unread: UnreadFields | None
-
-    @property
-    def _inputs(self) -> Sequence[Claimed]: ...
-    @property
-    def _at_hand(self) -> bool: ...
-    def _unshuffled(self) -> Claimed: ...
-    def _chain(self) -> tuple[Claimed, list[_Step]]: ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +37,7 @@ class UnreadFields:
 
 
 def find_unread(
-    source: Claimed,
+    source: RowsInShards[Any],
     steps: Sequence[_Step],
     fields_read: Callable[[Example], Iterable[str]],
 ) -> UnreadFields:
@@ -61,14 +48,13 @@ def find_unread(
     seen all fields, and is not called before its time.
 
     Args:
-        source: Where the rows come from.
+        source: Where the rows come from, below all steps.
         steps: What is done to them before they are read.
         fields_read: Names of the fields of a row that are read.
 
     Raises:
         ValueError: `fields_read` refuses a row.
     """
-    source, steps = _root_of(source, steps)
     if not all(isinstance(step, ColumnTransform) for step in steps):
         return UnreadFields()
     known = set(_native.meaningful_fields())
@@ -101,17 +87,8 @@ def find_unread(
     return UnreadFields(meaningful, tuple(name for name in unread if name not in known))
 
 
-def _root_of(source: Claimed, steps: Sequence[_Step]) -> tuple[Claimed, Sequence[_Step]]:
-    """The source below all steps, and all of them."""
-    while True:
-        below, before = source._unshuffled()._chain()
-        if below is source:
-            return source, steps
-        source, steps = below, [*before, *steps]
-
-
 def _rows_to_look_at(
-    source: Claimed, steps: Sequence[_Step], *, has_schema: bool
+    source: RowsInShards[Any], steps: Sequence[_Step], *, has_schema: bool
 ) -> Iterator[Example]:
     """The rows that are looked at: as many as are at hand at once, and one where none is."""
     if has_schema:
@@ -120,7 +97,8 @@ def _rows_to_look_at(
         return iter(rows)
     peeked = source._plan.peek(LOOKED_AT)
     if peeked is None or not peeked[0]:
-        return itertools.islice(first_rows(source, steps), LOOKED_AT if source._at_hand else 1)
+        most = LOOKED_AT if source._plan.is_at_hand else 1
+        return itertools.islice(first_rows(source, steps), most)
     return (dict(made) for row in peeked[0] for made in run_steps(steps, row))
 
 
@@ -138,7 +116,7 @@ def _saying_something(plan: _native.Plan, names: list[str]) -> Iterator[str]:
             return
 
 
-def tell_unread(source: Claimed, found: UnreadFields, reader: str) -> None:
+def tell_unread(source: RowsInShards[Any], found: UnreadFields, reader: str) -> None:
     """Logs what was found: a warning of fields that carry meaning, a line at INFO of other text.
 
     Args:
@@ -162,12 +140,12 @@ def tell_unread(source: Claimed, found: UnreadFields, reader: str) -> None:
         )
 
 
-def unread_of(sources: Mapping[str, Claimed]) -> dict[str, list[str]]:
+def unread_of(sources: Mapping[str, RowsInShards[Any]]) -> dict[str, list[str]]:
     """The fields that nobody reads, by dataset, as far as the rows were looked at."""
     found: dict[str, list[str]] = {}
 
-    def visit(name: str, source: Claimed) -> None:
-        unread = source._unread
+    def visit(name: str, source: RowsInShards[Any]) -> None:
+        unread = getattr(source, "_unread", None)
         if unread:
             of = found.setdefault(dataset_of(source) or name, [])
             of += [each for each in (*unread.meaningful, *unread.texts) if each not in of]
@@ -179,7 +157,7 @@ def unread_of(sources: Mapping[str, Claimed]) -> dict[str, list[str]]:
     return found
 
 
-def dataset_of(source: Claimed) -> str:
+def dataset_of(source: RowsInShards[Any]) -> str:
     """The name of the dataset that a source is made of; "" where there is none, or several."""
     while not source._dataset_name and len(source._inputs) == 1:
         source = source._inputs[0]

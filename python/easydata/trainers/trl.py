@@ -97,7 +97,7 @@ class _KLCompletions(ShardedDataSource[Example]):
         self._inputs = (source,)
         self._batch_size = batch_size
 
-    _shuffles_inputs = True
+    _passes_on = ("shuffle", "split")
 
     @property
     def shard_names(self) -> Sequence[str]:

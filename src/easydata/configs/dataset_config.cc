@@ -253,7 +253,7 @@ config::FieldList DatasetConfig::Fields() {
                     "says."}
           .ActsAt(tokens),
   };
-  return config::Joined({std::move(fields), config::FieldsOf(&C::parting),
+  return config::Joined({std::move(fields), errors, config::FieldsOf(&C::parting),
                          config::FieldsOf(&C::csv), config::FieldsOf(&C::token_files)});
 }
 

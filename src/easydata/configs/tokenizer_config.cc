@@ -1,19 +1,32 @@
 #include "easydata/configs/tokenizer_config.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
 namespace easydata::configs {
 namespace {
 
 constexpr NamedValue<TokenizerView> kViews[] = {{"json", TokenizerView::kJson},
                                                 {"transformers", TokenizerView::kTransformers}};
 
+// Options of the engine that follow from others: a dataset's columns and what becomes of its bad
+// rows, the stage's bounds, and here max_length and padding.
+constexpr std::string_view kSaidElsewhere[] = {"content_field", "additional_fields", "skip_missing",
+                                               "batch_size",    "num_workers",       "max_length",
+                                               "pad_to",        "pad_token_id",      "pad_left"};
+
 }  // namespace
 
 config::FieldList TokenizerConfig::Fields() {
   using C = TokenizerConfig;
-  const config::FieldList shared = config::FieldsOf(
-      &C::options, config::Chosen(transform::TokenizeOptions::Fields(),
-                                  {"add_special_tokens", "return_attention_mask"}));
-  return {
+  config::FieldList shared = config::FieldsOf(&C::options);
+  std::erase_if(shared, [](const config::Field& field) {
+    return std::find(std::begin(kSaidElsewhere), std::end(kSaidElsewhere),
+                     std::string_view(field.name)) != std::end(kSaidElsewhere);
+  });
+  config::FieldList fields = {
       config::Field{
           "name_or_path", &C::name_or_path,
           "Folder with a tokenizer.json, path of a tokenizer.json, or name of a model on the "
@@ -35,8 +48,8 @@ config::FieldList TokenizerConfig::Fields() {
           "are tokenized one by one."}
           .OneOf({"max_length", "longest", "do_not_pad"})
           .ActsAt({"tokenize"}),
-      shared[0].ActsAt({"tokenize.text"}),
-      shared[1],
+      config::Chosen(shared, {"add_special_tokens"})[0].ActsAt({"tokenize.text"}),
+      config::Chosen(shared, {"return_attention_mask"})[0],
       config::Field{
           "trust_remote_code", &C::trust_remote_code,
           "Taken for compatibility: a tokenizer is read from its tokenizer.json, and code that "
@@ -63,6 +76,7 @@ config::FieldList TokenizerConfig::Fields() {
                     "field of this name takes precedence."}
           .ActsAt({"map.chat_template", "examples"}),
   };
+  return config::Joined({std::move(fields), shared});
 }
 
 std::span<const NamedValue<TokenizerView>> NamesOf(TokenizerView) { return kViews; }

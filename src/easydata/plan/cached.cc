@@ -150,6 +150,8 @@ class CachedPlan : public LogicalPlan {
 
   bool CanSeek() const override { return input_->CanSeek(); }
 
+  bool IsAtHand() const override { return input_->IsAtHand(); }
+
   Result<std::optional<std::vector<ShardRows>>> StatedRows() const override {
     return input_->StatedRows();
   }

@@ -61,6 +61,9 @@ class LogicalPlan {
   /// Whether a request may start at any row of a shard.
   virtual bool CanSeek() const { return false; }
 
+  /// Whether many of its rows can be looked at for next to nothing.
+  virtual bool IsAtHand() const { return false; }
+
   /// The shards in which rows are addressed, and how many each has, where all of them state it
   /// without being read and none of them is left out; nothing else.
   virtual Result<std::optional<std::vector<ShardRows>>> StatedRows() const { return std::nullopt; }

@@ -32,6 +32,8 @@ class RowsBetweenPlan : public LogicalPlan {
     return ShuffleChosenRows(*this, request, order);
   }
 
+  bool IsAtHand() const override { return input_->IsAtHand(); }
+
   Result<std::optional<source::FirstRows>> Peek(int64_t num_rows) const override {
     if (begin_ > 0 || (end_.has_value() && *end_ < num_rows)) return std::nullopt;
     return input_->Peek(num_rows);

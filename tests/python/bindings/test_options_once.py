@@ -9,6 +9,7 @@ import pytest
 from easydata.core.config_class import Unset, is_set
 from easydata.core.takes_options import declared_parameters
 from easydata.execution import parse_size
+from easydata.sources.files import FileSource
 
 import easydata
 from easydata import _native, trainers
@@ -104,15 +105,40 @@ def test_configs_have_the_defaults_of_the_engine() -> None:
 
 def test_a_stage_hands_every_option_on() -> None:
     """What a struct of the engine has, its config has, but for the sources' own parameters."""
-    own = {"PackedOptions": {"input_field", "seed", "shuffle"}}
+    own = {
+        "PackedOptions": {"input_field", "seed", "shuffle"},
+        # Other options of configs say these.
+        "TokenizeOptions": {
+            "content_field",
+            "additional_fields",
+            "skip_missing",
+            "batch_size",
+            "num_workers",
+            "pad_to",
+            "pad_token_id",
+            "pad_left",
+        },
+    }
     for options, config in (
         ("PackedOptions", PACK),
         ("MixOptions", MIX),
         ("LoadOptions", "LoadStageConfig"),
         ("WriteOptions", SAVE),
+        ("TokenizeOptions", "TokenizerConfig"),
+        ("ErrorPolicy", DATASET),
     ):
         missing = set(OPTIONS[options]) - set(CONFIGS[config])
         assert missing == own.get(options, set()), config
+
+
+@pytest.mark.parametrize("source", FILE_SOURCES, ids=lambda source: source.__name__)
+def test_sources_of_files_take_the_options_of_all(source: Callable[..., Any]) -> None:
+    shared = inspect.signature(FileSource).parameters
+    assert set(OPTIONS["ErrorPolicy"]) < set(shared)
+    taken = inspect.signature(source).parameters
+    for name, parameter in shared.items():
+        if name != "zstd_max_window" or name in taken:  # not all may be compressed
+            assert taken[name].default == parameter.default, name
 
 
 def test_defaults_of_classes_are_those_of_the_descriptors() -> None:

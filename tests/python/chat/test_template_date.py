@@ -186,6 +186,35 @@ def test_an_output_that_was_interrupted_goes_on_with_it(today: Any, tmp_path: Pa
     assert texts == {"Today: 01 Mar 2024"}
 
 
+def test_each_dataset_of_a_mix_that_was_interrupted_goes_on_with_it(
+    today: Any, tmp_path: Path
+) -> None:
+    rows = [{**ROWS[n % 8], "n": n} for n in range(300)]
+    source = jsonl(str(tmp_path / "a.jsonl"), rows)
+
+    def save(*, stop: bool) -> Any:
+        def fail(row: dict[str, Any]) -> dict[str, Any]:
+            if stop and row["n"] == 250:
+                raise RuntimeError("stopped")
+            return row
+
+        config = TokenizerConfig(TOKENIZER, chat_template=CLOCK)
+        rows = JsonShardedSource(source).transform(fail)
+        made = {
+            name: easydata.TokenizedShardedSource(rows, TOKENIZER, config) for name in ("a", "b")
+        }
+        mixed = easydata.MixedShardedSource(made, stop_strategy="all_exhausted")
+        return easydata.save_dataset(mixed, tmp_path / "out", max_shard_rows=100)
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        save(stop=True)
+    today("2025-07-02")
+    assert save(stop=False).kept_shards >= 1
+    source_of_rows = easydata.ParquetShardedSource(str(tmp_path / "out" / "*.parquet"))
+    texts = {decoded(row["input_ids"]).split("|")[0] for row in source_of_rows}
+    assert texts == {"Today: 01 Mar 2024"}
+
+
 def test_a_pickled_transform_keeps_it(today: Any) -> None:
     sft = SFTPreprocessTransform(TOKENIZER, 64, chat_template=CLOCK, fixed_shapes=False)
     today("2025-07-02")

@@ -10,11 +10,8 @@ if TYPE_CHECKING:
     from easydata.core.async_dataset import AsyncDataset, AsyncDatasetProtocol
     from easydata.execution.context import PipelineContext, ResumeState
     from easydata.execution.stage import BaseStage, PipelineStage
-    from easydata.sources.sharded_source import (
-        MappedShardedDataSource,
-        ShardedDataSource,
-        ShardInfo,
-    )
+    from easydata.sources.rows_in_shards import ShardInfo
+    from easydata.sources.sharded_source import MappedShardedDataSource, ShardedDataSource
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -26,7 +23,7 @@ else:
             "PipelineContext": "easydata.execution.context",
             "PipelineStage": "easydata.execution.stage",
             "ResumeState": "easydata.execution.context",
-            "ShardInfo": "easydata.sources.sharded_source",
+            "ShardInfo": "easydata.sources.rows_in_shards",
             "ShardedDataSource": "easydata.sources.sharded_source",
         },
     )

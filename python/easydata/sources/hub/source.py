@@ -19,7 +19,8 @@ from easydata.sources.hub.index import HubIndex, is_offline, raise_hub_error
 from easydata.sources.hub.split_files import address_of, find_splits
 from easydata.sources.hub.split_spec import parse_split
 from easydata.sources.hub.splits import HubSplits
-from easydata.sources.sharded_source import PlannedSource, ShardedDataSource, ShardInfo
+from easydata.sources.rows_in_shards import ShardInfo
+from easydata.sources.sharded_source import PlannedSource, Rewrite, Selection, ShardedDataSource
 from easydata.transforms.fields import CastFields
 
 Row = dict[str, Any]
@@ -75,7 +76,7 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         self._splits: HubSplits | None = None
         self._listing: _native.FileListing | None = None
         self._commits: dict[str, str] | None = None
-        self._made: _OneShard | None = None
+        self._inputs: tuple[_OneShard, ...] = ()
 
     @classmethod
     def _of_config(
@@ -151,9 +152,6 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         except Exception as error:
             raise_hub_error(error, index.api, "datasets", name, commit)
 
-    def _listings(self) -> list[_native.FileListing]:
-        return self.files._listings()
-
     @property
     def files(self) -> FileSource:
         """What reads the files of the splits."""
@@ -161,9 +159,10 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
 
     @property
     def _one_shard(self) -> _OneShard:
-        if self._made is None:
-            self._made = _OneShard(self)
-        return self._made
+        # Only then is it known what it is made of: nothing asks the Hub before it must.
+        if not self._inputs:
+            self._inputs = (_OneShard(self),)
+        return self._inputs[0]
 
     @property
     def _rows(self) -> ShardedDataSource[Row]:
@@ -181,10 +180,6 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
     def shard_names(self) -> Sequence[str]:
         """The one shard's name."""
         return (f"{self._dataset}:{self._split}",)
-
-    def num_shards(self) -> int:
-        """One."""
-        return 1
 
     def open_shard(self, shard_name: str) -> Iterator[Row]:
         """The rows, in order; there is one shard, whatever it is called."""
@@ -204,20 +199,18 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
             raise TypeError("Streaming HuggingFace datasets don't support len()")
         return self._one_shard.num_rows()
 
-    def _why_unselected(self) -> str:
-        return self.files._why_unselected()
-
-    def _total(self) -> int:
-        return self._one_shard.num_rows()
-
-    def _select(self, numbers: list[int]) -> ShardedDataSource[Row]:
-        return self._with_types(self.files._select(self._one_shard.numbers_in_files(numbers)))
+    def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Row] | None:
+        if not isinstance(rewrite, Selection):
+            return None
+        numbers, rows = rewrite.numbers, self._one_shard
+        in_files = Selection(lambda total: rows.numbers_in_files(numbers(rows.num_rows())))
+        return self._with_types(in_files.of(self.files))
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (self._dataset,), {"split": self._split, "subset": self._subset}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_made": None}
+        return {**super().__getstate__(), "_inputs": ()}
 
 
 class _OneShard(PlannedSource[Row]):
@@ -226,18 +219,13 @@ class _OneShard(PlannedSource[Row]):
     def __init__(self, of: HuggingFaceShardedSource) -> None:
         self._of = of
         self._files = _file_source(of)
+        self._inputs = (self._files,)
         self._counts: dict[str, int] | None = None
         self._chosen: list[tuple[int, int]] | None = None
 
     @property
     def shard_names(self) -> Sequence[str]:
         return self._of.shard_names
-
-    def num_shards(self) -> int:
-        return 1
-
-    def open_shard(self, shard_name: str) -> Iterator[Row]:
-        return _native.iterate_rows(self._plan.stream(None, [shard_name], 0))
 
     def _ranges(self) -> list[tuple[int, int]] | None:
         """The numbers of the rows that are read; None for all."""
