@@ -1,14 +1,15 @@
-# easydata_module(<module> [OPTIMISED] [THREADS] [BUSY] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
+# easydata_module(<module> [SMALL] [OPTIMISED] [THREADS] [BUSY] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
 #
 # Adds one module of src/easydata, or src/tokenizers, out of all files of its folder, but for modules within it: an object library
 # easydata_<module>, one test binary <module>_test out of *_test*.cc and *_for_tests.cc, and one benchmark binary <module>_benchmark out of
 # *_benchmark.cc. EXCEPT are files that the folder's CMakeLists.txt builds otherwise, DEPS are lower modules and libraries.
 # SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them. SERIAL: all tests of the module do.
+# SMALL: no row goes through the module, and it is compiled to be small.
 # OPTIMISED: what the module does may differ in an optimised build (kernels, hashes, system calls): its tests run there in CI, too.
 # THREADS: the module's own code starts threads: ThreadSanitizer runs its tests in each run of CI, and those of the others in slices.
 # BUSY: the module's tests compute so much that sanitizers have them optimised, too.
 function(easydata_module module)
-  cmake_parse_arguments(ARG "OPTIMISED;THREADS;BUSY;SERIAL" "" "SERIAL_TESTS;EXCEPT;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL;OPTIMISED;THREADS;BUSY;SERIAL" "" "SERIAL_TESTS;EXCEPT;DEPS" ${ARGN})
   set(_target easydata_${module})
   file(GLOB_RECURSE _sources RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS *.cc)
   # Folders with a CMakeLists.txt are modules of their own.
@@ -27,6 +28,9 @@ function(easydata_module module)
   list(REMOVE_ITEM _sources ${_tests} ${_benchmarks})
   add_library(${_target} STATIC ${_sources})
   easydata_target(${_target})
+  if(ARG_SMALL)
+    target_compile_options(${_target} PRIVATE ${EASYDATA_SMALL})
+  endif()
   # One instruction set, one file, under the same names.
   set(_kernels ${_sources})
   list(FILTER _kernels INCLUDE REGEX "_(avx[0-9]+|shani)\\.cc$")
@@ -99,6 +103,9 @@ function(easydata_label_test name label)
   add_dependencies(${label}_tests ${name}_test)
 endfunction()
 
+# What is said to be small; sanitized builds, which are not optimised, stay so.
+set(EASYDATA_SMALL $<$<CONFIG:Release>:-Os>)
+
 # The compile settings that every target of ours shares.
 function(easydata_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -106,7 +113,8 @@ function(easydata_target target)
                                               $<INSTALL_INTERFACE:include>)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                              VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wno-unused-parameter
+  # Each function by itself: the linker leaves out what nothing calls.
+  target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections -Wall -Wextra -Wpedantic -Wno-unused-parameter
                                            # false alarms of GCC 12 on std::string
                                            $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
   if(EASYDATA_FAULT_POINTS)
