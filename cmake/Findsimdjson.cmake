@@ -26,7 +26,11 @@ if(simdjson_FOUND AND NOT TARGET easydata_simdjson)
                                  UNITY_BUILD OFF)
   # Whole: of an archive the linker takes only what no library before it has, and pyarrow 26's libarrow shows its simdjson.
   add_library(easydata_whole_simdjson INTERFACE)
-  target_link_libraries(easydata_whole_simdjson INTERFACE $<LINK_LIBRARY:WHOLE_ARCHIVE,easydata_simdjson>)
+  # An export gives names within this expression no namespace.
+  target_link_libraries(
+    easydata_whole_simdjson
+    INTERFACE $<BUILD_INTERFACE:$<LINK_LIBRARY:WHOLE_ARCHIVE,easydata_simdjson>>
+              $<INSTALL_INTERFACE:$<LINK_LIBRARY:WHOLE_ARCHIVE,EasyData::easydata_simdjson>>)
   target_include_directories(easydata_whole_simdjson SYSTEM INTERFACE $<BUILD_INTERFACE:${simdjson_SOURCE_DIR}>)
   add_library(simdjson::simdjson ALIAS easydata_whole_simdjson)
   set_property(GLOBAL APPEND PROPERTY EASYDATA_MODULES easydata_simdjson easydata_whole_simdjson)
