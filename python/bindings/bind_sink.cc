@@ -45,8 +45,7 @@ nb::dict ToDict(const sink::WriteProgress& progress) {
   return out;
 }
 
-template <typename... Order>
-nb::dict ToDict(const std::map<std::string, int64_t, Order...>& counts) {
+nb::dict ToDict(const std::map<std::string, int64_t>& counts) {
   nb::dict out;
   for (const auto& [name, count] : counts) out[name.c_str()] = count;
   return out;

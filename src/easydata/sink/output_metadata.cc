@@ -112,8 +112,7 @@ Result<ShardRecord> ShardFromJson(const nlohmann::json& value) {
   }
   shard.hash = hash->get<std::string>();
   ARROW_ASSIGN_OR_RAISE(shard.nulls, CountsByName(value, "nulls", "column"));
-  ARROW_ASSIGN_OR_RAISE(const auto of_sources, CountsByName(value, "source_tokens", "source"));
-  shard.source_tokens.insert(of_sources.begin(), of_sources.end());
+  ARROW_ASSIGN_OR_RAISE(shard.source_tokens, CountsByName(value, "source_tokens", "source"));
   return shard;
 }
 

@@ -72,8 +72,9 @@ Result<EncodedGroup> EncodeRows(const std::vector<Batch>& rows, const ShardForma
   for (const Batch& batch : rows) parts.push_back(batch.rows);
   ARROW_ASSIGN_OR_RAISE(EncodedGroup encoded, format.Encode(parts));
   for (const Batch& batch : rows) {
-    encoded.tokens += CountTokens(*batch.rows);
-    CountSourceTokens(batch, &encoded.source_tokens);
+    const int64_t tokens = CountTokens(*batch.rows);
+    encoded.tokens += tokens;
+    CountSourceTokens(batch, tokens, &encoded.source_tokens);
   }
   return encoded;
 }

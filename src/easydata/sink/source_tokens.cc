@@ -38,8 +38,7 @@ void Add(const SourceTokens& more, SourceTokens* tokens) {
   for (const auto& [source, count] : more) (*tokens)[source] += count;
 }
 
-void CountSourceTokens(const Batch& written, SourceTokens* tokens) {
-  const int64_t all = CountTokens(*written.rows);
+void CountSourceTokens(const Batch& written, int64_t all, SourceTokens* tokens) {
   if (all == 0) return;
   Counter counter(tokens);
   if (written.spans != nullptr) {
