@@ -3,7 +3,6 @@
 #include <simdjson.h>
 
 #include <array>
-#include <cstring>
 
 #include "easydata/json/dom_parse.h"
 #include "operators/limited_api.h"

@@ -621,7 +621,7 @@ def _shown(value: object) -> str:
 class Shuffle(Rewrite):
     """A random order of a source's rows; see ShardedDataSource.shuffle()."""
 
-    name: ClassVar[str] = "shuffle"  # type: ignore[misc]
+    name = "shuffle"
 
     shuffle: SourceShuffle
     seed: int

@@ -1,6 +1,7 @@
 """What wheels define anew for older systems does what the newer names do, and needs nothing new."""
 
 import platform
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,8 +12,7 @@ from programs import run_python
 ROOT = Path(__file__).resolve().parents[3]
 DEFINED = ROOT / "python/older_systems/older_systems.cc"
 PROGRAM = ROOT / "tests/cpp/older_systems.cc"
-# As in python/CMakeLists.txt.
-PARTS = ("fs_dir", "fs_ops", "fs_path", "floating_from_chars", "floating_to_chars", "futex")
+CMAKE = (ROOT / "python/CMakeLists.txt").read_text(encoding="utf-8")
 
 
 X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="wheels are for x86-64")
@@ -32,7 +32,8 @@ def test_names_of_newer_systems_are_defined_by_older_ones(tmp_path: Path) -> Non
     found = subprocess.run(
         ["g++", "-print-file-name=libstdc++.a"], check=True, capture_output=True, text=True
     )
-    parts = [f"{name}.o" for name in PARTS]
+    (named,) = re.findall(r"set\(_parts (.+)\)", CMAKE)
+    parts = named.split()
     subprocess.run(["ar", "x", found.stdout.strip(), *parts], check=True, cwd=tmp_path)
     subprocess.run(["ar", "rcs", "parts.a", *parts], check=True, cwd=tmp_path)
     whole = "-Wl,--whole-archive,parts.a,--no-whole-archive"
