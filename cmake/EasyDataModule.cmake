@@ -1,15 +1,16 @@
-# easydata_module(<module> [SMALL] [OPTIMISED] [THREADS] [BUSY] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
+# easydata_module(<module> [SMALL [FAST ...]] [OPTIMISED] [THREADS] [BUSY] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
 #
 # Adds one module of src/easydata, or src/tokenizers, out of all files of its folder, but for modules within it: an object library
 # easydata_<module>, one test binary <module>_test out of *_test*.cc and *_for_tests.cc, and one benchmark binary <module>_benchmark out of
 # *_benchmark.cc. EXCEPT are files that the folder's CMakeLists.txt builds otherwise, DEPS are lower modules and libraries.
 # SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them. SERIAL: all tests of the module do.
-# SMALL: no row goes through the module, and it is compiled to be small.
+# SMALL: what the module does is done once a file, a block or a request, and it is compiled to be small; but for FAST, the files whose loops go
+# over bytes, values or rows.
 # OPTIMISED: what the module does may differ in an optimised build (kernels, hashes, system calls): its tests run there in CI, too.
 # THREADS: the module's own code starts threads: ThreadSanitizer runs its tests in each run of CI, and those of the others in slices.
 # BUSY: the module's tests compute so much that sanitizers have them optimised, too.
 function(easydata_module module)
-  cmake_parse_arguments(ARG "SMALL;OPTIMISED;THREADS;BUSY;SERIAL" "" "SERIAL_TESTS;EXCEPT;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL;OPTIMISED;THREADS;BUSY;SERIAL" "" "SERIAL_TESTS;EXCEPT;DEPS;FAST" ${ARGN})
   set(_target easydata_${module})
   file(GLOB_RECURSE _sources RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS *.cc)
   # Folders with a CMakeLists.txt are modules of their own.
@@ -26,15 +27,22 @@ function(easydata_module module)
   set(_benchmarks ${_sources})
   list(FILTER _benchmarks INCLUDE REGEX "_benchmark\\.cc$")
   list(REMOVE_ITEM _sources ${_tests} ${_benchmarks})
-  add_library(${_target} STATIC ${_sources})
-  easydata_target(${_target})
-  if(ARG_SMALL)
-    target_compile_options(${_target} PRIVATE ${EASYDATA_SMALL})
-  endif()
   # One instruction set, one file, under the same names.
   set(_kernels ${_sources})
   list(FILTER _kernels INCLUDE REGEX "_(avx[0-9]+|shani)\\.cc$")
   set_source_files_properties(${_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set(_fast "")
+  if(ARG_FAST)
+    set(_fast ${_target}_fast)
+    add_library(${_fast} OBJECT ${ARG_FAST} ${_kernels})
+    list(REMOVE_ITEM _sources ${ARG_FAST} ${_kernels})
+    easydata_target(${_fast})
+  endif()
+  add_library(${_target} STATIC ${_sources} $<$<BOOL:${_fast}>:$<TARGET_OBJECTS:${_fast}>>)
+  easydata_target(${_target})
+  if(ARG_SMALL)
+    target_compile_options(${_target} PRIVATE ${EASYDATA_SMALL})
+  endif()
   set(_deps "")
   foreach(_dep IN LISTS ARG_DEPS)
     if(TARGET easydata_${_dep})
@@ -44,6 +52,9 @@ function(easydata_module module)
     endif()
   endforeach()
   target_link_libraries(${_target} PUBLIC ${_deps} PyArrow::arrow)
+  if(_fast)
+    target_link_libraries(${_fast} PRIVATE ${_deps} PyArrow::arrow)
+  endif()
   set_property(GLOBAL APPEND PROPERTY EASYDATA_MODULES ${_target})
 
   if(EASYDATA_SANITIZE STREQUAL "thread")

@@ -21,6 +21,8 @@ if(simdjson_FOUND AND NOT TARGET easydata_simdjson)
   add_library(easydata_simdjson STATIC "${simdjson_SOURCE_DIR}/simdjson.cpp")
   target_include_directories(easydata_simdjson SYSTEM PUBLIC $<BUILD_INTERFACE:${simdjson_SOURCE_DIR}>)
   target_compile_features(easydata_simdjson PUBLIC cxx_std_20)
+  # AVX2 or plain code, as all of ours: nobody trains on the processors between these two.
+  target_compile_definitions(easydata_simdjson PRIVATE SIMDJSON_IMPLEMENTATION_WESTMERE=0)
   set_target_properties(
     easydata_simdjson PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                                  UNITY_BUILD OFF)
