@@ -24,13 +24,6 @@
 namespace easydata {
 namespace {
 
-/// Calls what reads or waits for a store, without the GIL; Ctrl-C ends it where it can.
-template <typename Work>
-auto AskStore(Work work) {
-  WithoutGil released;
-  return work();
-}
-
 /// A number that is not negative, or none.
 std::optional<int64_t> BoundOption(const char* name, nb::handle value) {
   const auto bound = OptionalValue<int64_t>(name, value);
@@ -73,7 +66,7 @@ nb::list StoredPlans(nb::handle folder, nb::handle storage_options) {
   const auto storage = StorageFromPython(storage_options);
   nb::list out;
   for (const cache::StoredPlan& plan :
-       Unwrap(AskStore([&] { return cache::ListStore(path, storage); }))) {
+       Unwrap(WhileOthersRun([&] { return cache::ListStore(path, storage); }))) {
     nb::dict each;
     each["plan"] = PlanHash(plan.plan);
     each["json"] = plan.json;
@@ -92,7 +85,7 @@ std::vector<std::pair<std::string, std::string>> StoreProblems(nb::handle folder
   const std::string path = PathOption(folder);
   const auto storage = StorageFromPython(storage_options);
   std::vector<std::pair<std::string, std::string>> out;
-  for (cache::StoreProblem& problem : Unwrap(AskStore(
+  for (cache::StoreProblem& problem : Unwrap(WhileOthersRun(
            [&] { return cache::VerifyStore(path, storage, exec::StopScope::Interrupted); }))) {
     out.emplace_back(std::move(problem.file), std::move(problem.what));
   }
@@ -103,7 +96,7 @@ int64_t PrunedBytes(nb::handle folder, nb::handle max_bytes, nb::handle older_th
   const std::string path = PathOption(folder);
   const auto most = BoundOption("max_bytes", max_bytes);
   const auto older = BoundOption("older_than_seconds", older_than_seconds);
-  return Unwrap(AskStore([&] { return cache::PruneStore(path, most, older); }));
+  return Unwrap(WhileOthersRun([&] { return cache::PruneStore(path, most, older); }));
 }
 
 }  // namespace
@@ -124,8 +117,8 @@ void BindCache(nb::module_& m) {
             options.queue_bytes = queue_bytes;
             const std::string path = PathOption(folder);
             const auto storage = StorageFromPython(storage_options);
-            new (self) BoundTokenStore(
-                Unwrap(AskStore([&] { return cache::TokenStore::Open(path, options, storage); })));
+            new (self) BoundTokenStore(Unwrap(
+                WhileOthersRun([&] { return cache::TokenStore::Open(path, options, storage); })));
           },
           nb::arg("folder"), nb::kw_only(), nb::arg("max_bytes").none() = nb::none(),
           nb::arg("expiry_seconds").none() = nb::none(), nb::arg("compression") = "none",
@@ -141,13 +134,15 @@ void BindCache(nb::module_& m) {
           "alone.")
       .def(
           "flush",
-          [](const BoundTokenStore& self) { Check(AskStore([&] { return self.store->Flush(); })); },
+          [](const BoundTokenStore& self) {
+            Check(WhileOthersRun([&] { return self.store->Flush(); }));
+          },
           "Waits until what was put is written, or dropped.")
       .def(
           "note_plan",
           [](const BoundTokenStore& self, const std::string& plan, const std::string& json) {
             const BlockKey::Hash hash = PlanFromHex(plan);
-            AskStore([&] { self.store->NotePlan(hash, json); });
+            WhileOthersRun([&] { self.store->NotePlan(hash, json); });
           },
           nb::arg("plan"), nb::arg("json"), "Keeps what a plan is made of beside its blocks.")
       .def(
@@ -170,7 +165,7 @@ void BindCache(nb::module_& m) {
         "Removes files of a store, those first that were used longest ago: bytes that were freed.");
   // Before the interpreter waits for what runs, and the engine's threads end.
   nb::module_::import_("atexit").attr("register")(
-      nb::cpp_function([] { AskStore([] { cache::FlushOpenStores(); }); }));
+      nb::cpp_function([] { WhileOthersRun([] { cache::FlushOpenStores(); }); }));
 }
 
 }  // namespace easydata

@@ -105,11 +105,7 @@ class PyLoader {
       raised = PyErr_CheckSignals() != 0;
       return raised;
     };
-    decltype(work(stop)) result;
-    {
-      WithoutGil released(nb::find(*this));
-      result = work(stop);
-    }
+    auto result = WhileOthersRun(nb::find(*this), [&] { return work(stop); });
     if (raised) throw nb::python_error();
     return Unwrap(std::move(result));
   }
@@ -128,17 +124,11 @@ class PyLoader {
   Stream stream() const { return {loader_->plan(), owned}; }
 
   bool Wait(double seconds, std::optional<int64_t> pass) {
-    WithoutGil released(nb::find(*this));
-    return loader_->Wait(seconds, pass);
+    return WhileOthersRun(nb::find(*this), [&] { return loader_->Wait(seconds, pass); });
   }
 
   nb::object Take(std::optional<int64_t> pass) {
-    Result<std::optional<loader::LoaderBatch>> taken;
-    {
-      WithoutGil released(nb::find(*this));
-      taken = loader_->Take(pass);
-    }
-    const auto batch = Unwrap(std::move(taken));
+    const auto batch = Unwrap(WhileOthersRun(nb::find(*this), [&] { return loader_->Take(pass); }));
     if (!batch.has_value()) return nb::none();
     return ToPython(*batch);
   }
@@ -182,8 +172,7 @@ class PyLoader {
   nb::object State() {
     std::optional<nlohmann::json> state = loader_->TrySaveState();
     if (!state.has_value()) {
-      WithoutGil released(nb::find(*this));
-      state = loader_->SaveState();
+      state = WhileOthersRun(nb::find(*this), [&] { return loader_->SaveState(); });
     }
     return JsonToPython(*state);
   }
@@ -193,20 +182,12 @@ class PyLoader {
     const nlohmann::json value = JsonFromPython(MappingOption("state", state), "state");
     const std::vector<std::string> names =
         NamesOption("allow", "a collection of names such as (\"mix\",)", allow);
-    Status status;
-    {
-      WithoutGil released(nb::find(*this));
-      status = loader_->LoadState(value, names);
-    }
-    Check(status);
+    Check(WhileOthersRun(nb::find(*this), [&] { return loader_->LoadState(value, names); }));
   }
 
   nb::dict Stats() {
-    loader::LoaderStats stats;
-    {
-      WithoutGil released(nb::find(*this));
-      stats = loader_->stats();
-    }
+    const loader::LoaderStats stats =
+        WhileOthersRun(nb::find(*this), [&] { return loader_->stats(); });
     nb::dict wait;
     for (const auto& [stage, seconds] : stats.wait_seconds) wait[stage.c_str()] = seconds;
     nb::dict busy;
@@ -270,11 +251,8 @@ class PyLoader {
   }
 
   nb::dict Explain(std::optional<double> training, double elsewhere) {
-    loader::Bottleneck found;
-    {
-      WithoutGil released(nb::find(*this));
-      found = loader_->Explain(training, elsewhere);
-    }
+    const loader::Bottleneck found =
+        WhileOthersRun(nb::find(*this), [&] { return loader_->Explain(training, elsewhere); });
     nb::dict out;
     out["bottleneck"] =
         found.name.empty() ? nb::object(nb::none()) : nb::object(nb::str(found.name.c_str()));
@@ -285,13 +263,11 @@ class PyLoader {
   }
 
   std::string Digest() {
-    WithoutGil released(nb::find(*this));
-    return ToHex(loader_->digest());
+    return WhileOthersRun(nb::find(*this), [&] { return ToHex(loader_->digest()); });
   }
 
   void Close() {
-    WithoutGil released(nb::find(*this));
-    loader_->Close();
+    WhileOthersRun(nb::find(*this), [&] { loader_->Close(); });
   }
 
   bool closed() const { return loader_->closed(); }
@@ -360,11 +336,11 @@ void BindLoader(nb::module_& m) {
             loader::PadOptions& pad = options.loader.steps.padding;
             pad.columns = PaddingFromPython(padding);
             pad.may_miss = padding_may_miss;
-            auto made = [&] {
-              WithoutGil released(nb::find(stream));  // a file may be asked what its tokens are
+            // A file may be asked what its tokens are.
+            auto made = WhileOthersRun(nb::find(stream), [&] {
               return exec::CatchExceptions(
                   [&] { return plan::MakeLoader(stream.plan, std::move(options)); });
-            }();
+            });
             new (self) PyLoader(Unwrap(std::move(made)), stream.owned);
           },
           nb::arg("stream"), nb::arg("options"), nb::arg("padding").none() = nb::none(),

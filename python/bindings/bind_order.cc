@@ -37,13 +37,10 @@ IndexArray ToNumpy(std::vector<int64_t> indices) {
 }
 
 source::Blocks BlocksOf(const PySource& self, size_t shard, bool count) {
-  Result<source::Blocks> blocks = source::Blocks{};
-  {
-    WithoutGil released(nb::find(self));
-    blocks = count ? self.source->CountBlocks(shard, {SharedPool(), [](int64_t) {}})
-                   : self.source->ListBlocks(shard);
-  }
-  return Unwrap(std::move(blocks));
+  return Unwrap(WhileOthersRun(nb::find(self), [&] {
+    return count ? self.source->CountBlocks(shard, {SharedPool(), [](int64_t) {}})
+                 : self.source->ListBlocks(shard);
+  }));
 }
 
 using BlockNumbers = std::vector<std::pair<int64_t, int64_t>>;
@@ -73,12 +70,8 @@ void BindReadOrder(nb::module_& m) {
   m.def(
       "block_order",
       [](const PySource& source, uint64_t seed, int64_t epoch) {
-        Result<BlockNumbers> blocks = BlockNumbers();
-        {
-          WithoutGil released(nb::find(source));
-          blocks = ReadOrderOf(source, seed, epoch);
-        }
-        return Unwrap(std::move(blocks));
+        return Unwrap(
+            WhileOthersRun(nb::find(source), [&] { return ReadOrderOf(source, seed, epoch); }));
       },
       nb::arg("source"), nb::arg("seed"), nb::arg("epoch"),
       "(shard, block) in the order in which a pass over shuffled blocks reads them.");

@@ -45,11 +45,8 @@ using plan::LogicalPlanPtr;
 /// Asks a plan for something, without the GIL.
 template <typename Work>
 auto Ask(const BoundPlan& self, Work work) {
-  auto answer = [&] {
-    WithoutGil released(nb::find(self));
-    return exec::CatchExceptions([&] { return work(*self.plan); });
-  }();
-  return Unwrap(std::move(answer));
+  return Unwrap(WhileOthersRun(
+      nb::find(self), [&] { return exec::CatchExceptions([&] { return work(*self.plan); }); }));
 }
 
 Stream MakeStream(const BoundPlan& self, nb::object columns,

@@ -90,13 +90,6 @@ class Report {
   Clock::time_point reported_ = Clock::now();
 };
 
-/// Calls what asks a store, without the GIL; Ctrl-C ends it.
-template <typename Work>
-auto WhileOthersRun(Work work) {
-  WithoutGil released;
-  return work();
-}
-
 /// The coordinator of an output of units, and a writer of them.
 struct Units {
   explicit Units(const sink::SaveJob& job) : coordinator(job), writer(job) {}

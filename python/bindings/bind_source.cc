@@ -43,10 +43,6 @@ namespace {
 
 constexpr int64_t kRowsAtOnce = 512;
 
-source::ReadContext CountingContext() {
-  return {SharedPool(), [](int64_t) {}};
-}
-
 /// A pass over a stream, for Python's iterators.
 class PassIterator {
  public:
@@ -82,12 +78,9 @@ class PassIterator {
           "this iterator was made before the process was forked, and the threads that it reads "
           "with are its parent's; make a new one here"));
     }
-    Result<std::optional<Batch>> next{std::optional<Batch>()};
-    {
-      WithoutGil released(std::move(kept));
-      next = exec::CatchExceptions([this] { return stage_->Next(); });
-    }
-    auto batch = Unwrap(std::move(next));
+    auto batch = Unwrap(WhileOthersRun(std::move(kept), [this] {
+      return exec::CatchExceptions([this] { return stage_->Next(); });
+    }));
     if (!batch.has_value()) Close();
     return batch;
   }
@@ -216,17 +209,18 @@ std::shared_ptr<const Unit> UnitFromPython(nb::handle unit) {
   return std::make_shared<const Unit>(Unwrap(UnitFromJson(JsonFromPython(unit, "unit"))));
 }
 
+/// Asks files for something, without the GIL.
+template <typename Method, typename... Arguments>
+auto AskSource(const PySource& self, Method method, Arguments... arguments) {
+  return Unwrap(WhileOthersRun(nb::find(self),
+                               [&] { return std::invoke(method, *self.source, arguments...); }));
+}
+
 /// Equal schemas that follow each other once, as Arrow IPC, with their number.
 std::vector<std::pair<nb::bytes, int64_t>> ColumnsOfFiles(const PySource& self) {
-  Result<std::vector<std::shared_ptr<arrow::Schema>>> columns =
-      std::vector<std::shared_ptr<arrow::Schema>>();
-  {
-    WithoutGil released(nb::find(self));
-    columns = self.source->ColumnsOfAll();
-  }
   std::vector<std::pair<nb::bytes, int64_t>> out;
   const arrow::Schema* last = nullptr;
-  for (const auto& schema : Unwrap(std::move(columns))) {
+  for (const auto& schema : AskSource(self, &source::Source::ColumnsOfAll)) {
     if (!out.empty() && schema.get() == last) {
       ++out.back().second;
       continue;
@@ -245,10 +239,8 @@ std::vector<std::optional<std::vector<int64_t>>> BlocksOfFiles(const PySource& s
   constexpr int kFilesAtOnce = 16;
   const size_t num_files = self.source->shard_names().size();
   std::vector<std::optional<std::vector<int64_t>>> out(num_files);
-  Status listed;
-  {
-    WithoutGil released(nb::find(self));
-    listed = exec::ParallelFor(num_files, kFilesAtOnce, [&](size_t i) -> Status {
+  Check(WhileOthersRun(nb::find(self), [&] {
+    return exec::ParallelFor(num_files, kFilesAtOnce, [&](size_t i) -> Status {
       auto blocks = self.source->ListBlocks(i);
       // Who reads it tells what is wrong with it.
       if (source::IsOfLostShard(blocks.status()) || blocks.status().IsInvalid())
@@ -257,8 +249,7 @@ std::vector<std::optional<std::vector<int64_t>>> BlocksOfFiles(const PySource& s
       if (!blocks->row_starts.empty()) out[i] = std::move(blocks->row_starts);
       return Status::OK();
     });
-  }
-  Check(listed);
+  }));
   return out;
 }
 
@@ -466,22 +457,15 @@ void BindSource(nb::module_& m) {
       .def(
           "known_rows",
           [](const PySource& self, size_t shard) {
-            Result<std::optional<int64_t>> rows = std::optional<int64_t>();
-            {
-              WithoutGil released(nb::find(self));
-              rows = self.source->KnownRows(shard);
-            }
-            return Unwrap(std::move(rows));
+            return AskSource(self, &source::Source::KnownRows, shard);
           },
           nb::arg("shard"), "Rows of a shard where the file says so, else None.")
       .def(
           "count_rows",
           [](const PySource& self, size_t shard) {
-            Result<int64_t> rows = int64_t{0};
-            {
-              WithoutGil released(nb::find(self));
-              rows = self.source->CountRows(shard, CountingContext());
-            }
+            Result<int64_t> rows = WhileOthersRun(nb::find(self), [&] {
+              return self.source->CountRows(shard, {SharedPool(), [](int64_t) {}});
+            });
             if (!rows.ok()) {
               const auto name =
                   std::make_shared<const ShardRef>(ShardRef{"", self.source->shard_names()[shard]});
@@ -493,12 +477,7 @@ void BindSource(nb::module_& m) {
       .def(
           "num_blocks",
           [](const PySource& self, size_t shard) {
-            Result<source::Blocks> blocks = source::Blocks();
-            {
-              WithoutGil released(nb::find(self));
-              blocks = self.source->ListBlocks(shard);
-            }
-            return Unwrap(std::move(blocks)).count;
+            return AskSource(self, &source::Source::ListBlocks, shard).count;
           },
           nb::arg("shard"), "Row groups, record batches or chunks of lines of a shard.");
 
@@ -575,13 +554,10 @@ void BindSource(nb::module_& m) {
       [](const Stream& stream, int64_t bytes) -> nb::object {
         const DivideFunction& divide = stream.plan.facts().divide;
         if (divide == nullptr) return nb::none();
-        Result<std::vector<Unit>> units = std::vector<Unit>();
-        {
-          WithoutGil released;
-          units = divide(bytes);
-        }
         nb::list out;
-        for (const Unit& unit : Unwrap(std::move(units))) out.append(JsonToPython(ToJson(unit)));
+        for (const Unit& unit : Unwrap(WhileOthersRun([&] { return divide(bytes); }))) {
+          out.append(JsonToPython(ToJson(unit)));
+        }
         return out;
       },
       nb::arg("stream"), nb::arg("bytes"),

@@ -126,11 +126,8 @@ nb::tuple EncodeBatch(const TextEncoder& encoder, nb::handle texts, bool add_spe
   const EncodeOptions options = {add_special_tokens, max_length, true};
   const int threads = ThreadsOr(num_threads);
   CutTexts cut;
-  Result<std::shared_ptr<arrow::Array>> encoded;
-  {
-    WithoutGil released(nb::find(encoder));
-    encoded = EncodeChunks(encoder, *chunks, options, threads, &cut);
-  }
+  auto encoded = WhileOthersRun(
+      nb::find(encoder), [&] { return EncodeChunks(encoder, *chunks, options, threads, &cut); });
   return nb::make_tuple(ExportArray(Unwrap(std::move(encoded))), cut.texts);
 }
 
@@ -141,12 +138,8 @@ IdArray Encode(const TextEncoder& encoder, nb::str text, bool add_special_tokens
   const EncodeOptions options = {add_special_tokens, max_length, true};
   auto ids = std::make_unique<std::vector<int32_t>>();
   if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
-    Status status;
-    {
-      WithoutGil released(nb::find(encoder));
-      status = native->Encode(view, options, ids.get());
-    }
-    Check(status);
+    Check(WhileOthersRun(nb::find(encoder),
+                         [&] { return native->Encode(view, options, ids.get()); }));
   } else {
     arrow::LargeStringBuilder builder;
     Check(builder.Append(view));
@@ -202,12 +195,9 @@ nb::object DecodeBatch(const TextEncoder& encoder, nb::handle lists, bool skip_s
   if (native == nullptr) {
     return ExportArray(LibraryTexts(Library(encoder), *rows, skip_special_tokens));
   }
-  Result<std::shared_ptr<arrow::Array>> texts;
-  {
-    WithoutGil released(nb::find(encoder));
-    texts = native->decoder()->DecodeBatch(*rows, skip_special_tokens, ThreadsOr(num_threads));
-  }
-  return ExportArray(Unwrap(std::move(texts)));
+  return ExportArray(Unwrap(WhileOthersRun(nb::find(encoder), [&] {
+    return native->decoder()->DecodeBatch(*rows, skip_special_tokens, ThreadsOr(num_threads));
+  })));
 }
 
 std::unique_ptr<DecodeStream> MakeDecodeStream(const TextEncoder& encoder, bool skip_special_tokens,
@@ -340,12 +330,10 @@ void BindTokenizer(nb::module_& m) {
       "native_tokenizer",
       [](nb::bytes json, int64_t word_cache_bytes, const std::string& kernels,
          bool split_special_tokens, bool truncate_left) {
-        Result<std::shared_ptr<const Tokenizer>> tokenizer;
-        {
-          WithoutGil released;
-          tokenizer = Tokenizer::FromJson(
+        auto tokenizer = WhileOthersRun([&] {
+          return Tokenizer::FromJson(
               View(json), {word_cache_bytes, kernels, split_special_tokens, truncate_left});
-        }
+        });
         return std::const_pointer_cast<TextEncoder>(
             std::static_pointer_cast<const TextEncoder>(Unwrap(std::move(tokenizer))));
       },

@@ -207,11 +207,7 @@ nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row) {
   const auto own = maker.maker->For(trainer::FormsOf(*batch.rows));
   const auto op =
       trainer::ExampleOp(own == nullptr ? maker.maker : own, maker.context, std::move(options));
-  auto made = [&] {
-    WithoutGil released;
-    return op->Apply(std::move(batch));
-  }();
-  const Batch examples = Unwrap(std::move(made));
+  const Batch examples = Unwrap(WhileOthersRun([&] { return op->Apply(std::move(batch)); }));
   nb::list dropped;
   for (const DropCount& count : examples.dropped) {
     dropped.append(nb::make_tuple(count.reason, count.rows, count.tokens));
@@ -223,12 +219,9 @@ nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row) {
 nb::list ExplainRow(const PyExampleMaker& maker, nb::handle row) {
   std::string text;
   Check(JsonTextOf(row, &text));
-  auto explained = [&] {
-    WithoutGil released;
-    return trainer::ExplainRow(*maker.maker, *maker.context, text);
-  }();
   nb::list out;
-  for (const trainer::ExplainedText& each : Unwrap(std::move(explained))) {
+  for (const trainer::ExplainedText& each : Unwrap(WhileOthersRun(
+           [&] { return trainer::ExplainRow(*maker.maker, *maker.context, text); }))) {
     nb::list turns;
     for (const auto& turn : each.turns) {
       turns.append(nb::make_tuple(turn.role, turn.begin, turn.end, turn.left_out));
@@ -247,10 +240,7 @@ void BindMaker(nb::module_& m, const char* function, Make make, const char* doc)
   m.def(
       function,
       [make](const PyExampleContext& context, const O& options) {
-        auto made = [&] {
-          WithoutGil released;
-          return make(context.context, options);
-        }();
+        auto made = WhileOthersRun([&] { return make(context.context, options); });
         return PyExampleMaker{Unwrap(std::move(made)), context.context, context.owned};
       },
       nb::arg("context"), nb::arg("options"), doc);
@@ -302,11 +292,8 @@ void BindTrainer(nb::module_& m) {
           [](const PyExampleMaker& self, nb::handle row) {
             std::string text;
             Check(JsonTextOf(row, &text));
-            auto read = [&] {
-              WithoutGil released;
-              return trainer::FieldsRead(*self.maker, *self.context, text);
-            }();
-            const std::set<std::string> names = Unwrap(std::move(read));
+            const std::set<std::string> names = Unwrap(WhileOthersRun(
+                [&] { return trainer::FieldsRead(*self.maker, *self.context, text); }));
             return std::vector<std::string>(names.begin(), names.end());
           },
           nb::arg("row"),
@@ -316,11 +303,7 @@ void BindTrainer(nb::module_& m) {
           "token_ends",
           [](const PyExampleMaker& self, const std::string& text, std::vector<int32_t> ids) {
             std::vector<size_t> ends;
-            auto found = [&] {
-              WithoutGil released;
-              return self.context->span_finder.Find(text, ids, &ends);
-            }();
-            Check(found);
+            Check(WhileOthersRun([&] { return self.context->span_finder.Find(text, ids, &ends); }));
             return ends;
           },
           nb::arg("text"), nb::arg("ids"),
