@@ -270,8 +270,6 @@ class PyLoader {
     WhileOthersRun(nb::find(*this), [&] { loader_->Close(); });
   }
 
-  bool closed() const { return loader_->closed(); }
-
   nb::dict Paddings() const {
     nb::dict out;
     for (const auto& [name, padding] : paddings_) {
@@ -394,8 +392,7 @@ void BindLoader(nb::module_& m) {
                    nb::sig("def paddings(self) -> dict[str, tuple[float, str]]"),
                    "What rows of each column, of the batches so far, are filled up with, and at "
                    "which side.")
-      .def("close", &PyLoader::Close)
-      .def_prop_ro("closed", &PyLoader::closed);
+      .def("close", &PyLoader::Close);
   m.def(
       "whole_number",
       [](const std::string& name, nb::handle value) { return OptionValue<int64_t>(name, value); },

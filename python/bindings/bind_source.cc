@@ -33,7 +33,6 @@
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
 #include "operators/json_objects.h"
-#include "operators/python_stage.h"
 #include "operators/rows.h"
 #include "option_value.h"
 #include "py_source.h"
@@ -342,29 +341,6 @@ Stream GrainRowsOf(const PySource& self, nb::object columns, const nb::kwargs& g
   return Stream{Unwrap(source::GrainRowsPlan(self.source, std::move(options))), Owned()};
 }
 
-Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::object columns,
-                    nb::object schema, nb::object description, const std::string& name,
-                    int64_t start_row, std::optional<int64_t> num_rows, nb::list inputs,
-                    const nb::kwargs& given) {
-  Owned owned;
-  auto source = std::make_shared<PythonSource>(owned.Lend(std::move(open)));
-  source->shard_names = std::move(shard_names);
-  source->columns = ColumnsFromPython(columns);
-  if (!schema.is_none()) source->schema = Unwrap(ImportSchema(schema));
-  source->name = name;
-  source->start_row = start_row;
-  source->num_rows = num_rows;
-  const auto order = OptionsFromPython<source::SourceShuffleOptions>(given);
-  std::vector<PlanInput> nodes;
-  for (size_t i = 0; i < nb::len(inputs); ++i) {
-    nodes.push_back({"input[" + std::to_string(i) + "].", nb::cast<Stream&>(inputs[i]).plan.node});
-  }
-  return Stream{
-      Unwrap(PythonStreamPlan(std::move(source), JsonFromPython(description, "description"), order,
-                              std::move(nodes))),
-      std::move(owned)};
-}
-
 /// What a for loop calls, without the way through the binding of a method: it is called for each
 /// row.
 PyObject* NextRow(PyObject* self) {
@@ -427,14 +403,6 @@ void BindSource(nb::module_& m) {
   static const std::string grain_rows_signature =
       SignatureOf("grain_rows", ConfigTypeOf<source::GrainOrderOptions>(),
                   "self, columns: dict[str, str] | None", "Stream");
-  static const std::string python_stream_signature =
-      SignatureOf("python_stream", ConfigTypeOf<source::SourceShuffleOptions>(),
-                  "open: collections.abc.Callable[..., "
-                  "collections.abc.Iterable[object]], shard_names: collections.abc.Sequence[str], "
-                  "columns: dict[str, str] | None = None, schema: object | None = None, "
-                  "description: dict[str, object] = {}, name: str = '', start_row: int = 0, "
-                  "num_rows: int | None = None, *, inputs: collections.abc.Sequence[Stream]",
-                  "Stream");
   static const std::string check_shuffle_signature =
       SignatureOf("check_shuffle", ConfigTypeOf<source::SourceShuffleOptions>(), "", "None");
   BindFiles(m);
@@ -498,15 +466,6 @@ void BindSource(nb::module_& m) {
       "schema_of", [](const Stream& stream) { return ExportSchema(SchemaOf(stream)); },
       nb::arg("stream"), nb::sig("def schema_of(stream: Stream) -> typing.Any"),
       "The schema of a stream's batches, as a pyarrow.Schema.");
-  m.def("python_stream", &PythonStream, nb::arg("open"), nb::arg("shard_names"),
-        nb::arg("columns") = nb::none(), nb::arg("schema") = nb::none(),
-        nb::arg("description") = nb::dict(), nb::arg("name") = "", nb::arg("start_row") = 0,
-        nb::arg("num_rows") = nb::none(), nb::kw_only(), nb::arg("inputs"), nb::arg("order"),
-        nb::sig(python_stream_signature.c_str()),
-        "A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. "
-        "`num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are "
-        "made of, whose files are then this stream's; none where nothing is known of that.");
-
   m.def(
       "check_shuffle",
       [](const nb::kwargs& given) {

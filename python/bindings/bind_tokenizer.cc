@@ -316,16 +316,7 @@ void BindTokenizer(nb::module_& m) {
           },
           nb::arg("encoder"), nb::kw_only(), nb::arg("name"), nb::arg("eos_id").none(),
           nb::arg("bos_id").none(), nb::arg("pad_id").none(), nb::arg("special"),
-          "`special`: ids that the tokenizer's configuration names, beside those of its file.")
-      .def_prop_ro("fingerprint", [](const Vocabulary& self) { return self.fingerprint; })
-      .def_prop_ro("name", [](const Vocabulary& self) { return self.name; })
-      .def_prop_ro("id_limit", [](const Vocabulary& self) { return self.id_limit; })
-      .def_prop_ro("eos_id", [](const Vocabulary& self) { return self.eos_id; })
-      .def_prop_ro("bos_id", [](const Vocabulary& self) { return self.bos_id; })
-      .def_prop_ro("pad_id", [](const Vocabulary& self) { return self.pad_id; })
-      .def_prop_ro(
-          "is_stored", [](const Vocabulary& self) { return self.is_stored(); },
-          "Whether a file tells of it, beside tokens that were made before.");
+          "`special`: ids that the tokenizer's configuration names, beside those of its file.");
   m.def(
       "native_tokenizer",
       [](nb::bytes json, int64_t word_cache_bytes, const std::string& kernels,

@@ -148,28 +148,6 @@ class Vocabulary:
         `special`: ids that the tokenizer's configuration names, beside those of its file.
         """
 
-    @property
-    def fingerprint(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def id_limit(self) -> int: ...
-
-    @property
-    def eos_id(self) -> int | None: ...
-
-    @property
-    def bos_id(self) -> int | None: ...
-
-    @property
-    def pad_id(self) -> int | None: ...
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether a file tells of it, beside tokens that were made before."""
-
 def native_tokenizer(json: bytes, word_cache_bytes: int = 16777216, kernels: str = '', split_special_tokens: bool = False, truncate_left: bool = False) -> TextEncoder:
     """
     The native engine for a tokenizer.json; NotImplementedError when it does not take the file.
@@ -345,11 +323,6 @@ def make_source(files: FileListing, format: str, options: dict[str, object]) -> 
 
 def schema_of(stream: Stream) -> Any:
     """The schema of a stream's batches, as a pyarrow.Schema."""
-
-def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0, num_rows: int | None = None, *, inputs: Sequence[Stream], mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
-    """
-    A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. `num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are made of, whose files are then this stream's; none where nothing is known of that.
-    """
 
 def check_shuffle(*, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> None:
     """Raises TypeError or ValueError for what source.shuffle() cannot do."""
@@ -1002,9 +975,6 @@ class Loader:
         """
 
     def close(self) -> None: ...
-
-    @property
-    def closed(self) -> bool: ...
 
 def whole_number(name: str, value: int) -> int:
     """
