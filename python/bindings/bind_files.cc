@@ -304,7 +304,7 @@ void BindFiles(nb::module_& m) {
         const auto found =
             WhileOthersRun([&] { return sink::RecordedOutputs(uris, listing.storage); });
         std::map<const nlohmann::json*, nb::object> made;  // of a folder once
-        nb::list out;
+        nb::typed<nb::list, std::optional<Row>> out;
         for (const auto& values : found) {
           if (values == nullptr) {
             out.append(nb::none());
@@ -317,7 +317,6 @@ void BindFiles(nb::module_& m) {
         return out;
       },
       nb::arg("listing"),
-      nb::sig("def recorded_outputs(listing: FileListing) -> list[dict[str, typing.Any] | None]"),
       "Of each file what the metadata of the output says that it is a shard of; None where no "
       "output of ours names it.");
   m.def(

@@ -5,6 +5,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -127,15 +128,15 @@ class PyLoader {
     return WhileOthersRun(nb::find(*this), [&] { return loader_->Wait(seconds, pass); });
   }
 
-  nb::object Take(std::optional<int64_t> pass) {
+  std::optional<Row> Take(std::optional<int64_t> pass) {
     const auto batch = Unwrap(WhileOthersRun(nb::find(*this), [&] { return loader_->Take(pass); }));
-    if (!batch.has_value()) return nb::none();
+    if (!batch.has_value()) return std::nullopt;
     return ToPython(*batch);
   }
 
   /// Holds on to the GIL where a batch is ready: beside a busy thread it takes 5 ms
   /// (sys.getswitchinterval()) to get it back.
-  nb::object Next(std::optional<int64_t> pass) {
+  std::optional<Row> Next(std::optional<int64_t> pass) {
     for (;;) {
       if (auto batch = loader_->TryTake(pass); batch.has_value()) return ToPython(*batch);
       const bool ready = Wait(kPollSeconds, pass);
@@ -146,10 +147,10 @@ class PyLoader {
     }
   }
 
-  nb::object Peek(const std::vector<std::string>& columns) {
+  std::optional<Row> Peek(const std::vector<std::string>& columns) {
     const auto batch = loader_->TryPeek();
-    if (!batch.has_value()) return nb::none();
-    nb::dict out;
+    if (!batch.has_value()) return std::nullopt;
+    Row out;
     for (const loader::LoaderColumn& column : batch->columns) {
       const bool wanted = columns.empty() ||
                           std::find(columns.begin(), columns.end(), column.name) != columns.end();
@@ -185,7 +186,7 @@ class PyLoader {
     Check(WhileOthersRun(nb::find(*this), [&] { return loader_->LoadState(value, names); }));
   }
 
-  nb::dict Stats() {
+  Row Stats() {
     const loader::LoaderStats stats =
         WhileOthersRun(nb::find(*this), [&] { return loader_->stats(); });
     nb::dict wait;
@@ -250,7 +251,7 @@ class PyLoader {
     return out;
   }
 
-  nb::dict Explain(std::optional<double> training, double elsewhere) {
+  Row Explain(std::optional<double> training, double elsewhere) {
     const loader::Bottleneck found =
         WhileOthersRun(nb::find(*this), [&] { return loader_->Explain(training, elsewhere); });
     nb::dict out;
@@ -270,7 +271,7 @@ class PyLoader {
     WhileOthersRun(nb::find(*this), [&] { loader_->Close(); });
   }
 
-  nb::dict Paddings() const {
+  nb::typed<nb::dict, nb::str, std::tuple<double, nb::str>> Paddings() const {
     nb::dict out;
     for (const auto& [name, padding] : paddings_) {
       const auto side = nb::str(padding.left ? "left" : "right");
@@ -280,7 +281,7 @@ class PyLoader {
   }
 
  private:
-  nb::object ToPython(const loader::LoaderBatch& batch) {
+  Row ToPython(const loader::LoaderBatch& batch) {
     nb::dict out;
     for (const loader::LoaderColumn& column : batch.columns) {
       out[ColumnName(column)] = ColumnToPython(column, &json_);
@@ -349,8 +350,6 @@ void BindLoader(nb::module_& m) {
           "`padding` has a PadSpec by column; with `padding_may_miss` the stream may be without "
           "some of them.")
       .def("next", &PyLoader::Next, nb::arg("pass_number") = nb::none(),
-           nb::sig("def next(self, pass_number: int | None = None) -> dict[str, typing.Any] | "
-                   "None"),
            "The next batch, or None at the end of a pass. With `pass_number`, what passes_ended "
            "was when somebody began: None, too, where another thread has seen the end. Ctrl-C gets "
            "through.")
@@ -358,12 +357,8 @@ void BindLoader(nb::module_& m) {
       .def("wait", &PyLoader::Wait, nb::arg("seconds"), nb::arg("pass_number") = nb::none(),
            "Whether take() has something to give, after at most about so many seconds.")
       .def("take", &PyLoader::Take, nb::arg("pass_number") = nb::none(),
-           nb::sig("def take(self, pass_number: int | None = None) -> dict[str, typing.Any] | "
-                   "None"),
            "The next batch, or None at the end of a pass; `pass_number` as next() has it.")
       .def("peek", &PyLoader::Peek, nb::arg("columns"),
-           nb::sig("def peek(self, columns: collections.abc.Sequence[str]) -> dict[str, "
-                   "typing.Any] | None"),
            "The arrays of the next batch, if it is ready, and of these columns (none named: of "
            "all); the batch is still to come, with the same memory.")
       .def("at", &PyLoader::At, nb::arg("step").none(),
@@ -379,17 +374,14 @@ void BindLoader(nb::module_& m) {
                    "collections.abc.Collection[str] = ()) -> None"))
       .def_prop_ro("stream", &PyLoader::stream,
                    "What batches are made of, with what the loader itself does.")
-      .def("stats", &PyLoader::Stats, nb::sig("def stats(self) -> dict[str, typing.Any]"))
+      .def("stats", &PyLoader::Stats)
       .def(
           "explain", &PyLoader::Explain, nb::arg("training") = nb::none(),
           nb::arg("elsewhere") = 0.0,
-          nb::sig("def explain(self, training: float | None = None, elsewhere: float = 0.0) -> "
-                  "dict[str, typing.Any]"),
           "What sets the pace. Of one of several loaders: `training`, the seconds of the trainer's "
           "own work, and `elsewhere`, those of waiting for the others.")
       .def("digest", &PyLoader::Digest)
       .def_prop_ro("paddings", &PyLoader::Paddings,
-                   nb::sig("def paddings(self) -> dict[str, tuple[float, str]]"),
                    "What rows of each column, of the batches so far, are filled up with, and at "
                    "which side.")
       .def("close", &PyLoader::Close);

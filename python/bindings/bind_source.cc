@@ -203,9 +203,9 @@ class BatchIterator {
 };
 
 /// A unit of a stream; null: all of it.
-std::shared_ptr<const Unit> UnitFromPython(nb::handle unit) {
-  if (unit.is_none()) return nullptr;
-  return std::make_shared<const Unit>(Unwrap(UnitFromJson(JsonFromPython(unit, "unit"))));
+std::shared_ptr<const Unit> UnitFromPython(const std::optional<Row>& unit) {
+  if (!unit.has_value()) return nullptr;
+  return std::make_shared<const Unit>(Unwrap(UnitFromJson(JsonFromPython(*unit, "unit"))));
 }
 
 /// Asks files for something, without the GIL.
@@ -498,21 +498,20 @@ void BindSource(nb::module_& m) {
       .def("close", &BatchIterator::Close);
   m.def(
       "iterate_rows",
-      [](const Stream& stream, int64_t epoch, bool ahead, nb::handle unit, int num_threads) {
+      [](const Stream& stream, int64_t epoch, bool ahead, const std::optional<Row>& unit,
+         int num_threads) {
         return new RowIterator(stream, epoch, ahead, UnitFromPython(unit), num_threads);
       },
       nb::arg("stream"), nb::arg("epoch") = 0, nb::arg("ahead") = true,
       nb::arg("unit") = nb::none(), nb::arg("num_threads") = 0,
-      nb::sig("def iterate_rows(stream: Stream, epoch: int = 0, ahead: bool = True, unit: "
-              "dict[str, typing.Any] | None = None, num_threads: int = 0) -> RowIterator"),
       "One pass over a stream, row by row. For a look at the first rows, `ahead=False` reads no "
       "further than it must. `unit`: the part of it to read, one of divided(). `num_threads`: on "
       "so many of its own; 0: on those that all share who do not say.");
   m.def(
       "divided",
-      [](const Stream& stream, int64_t bytes) -> nb::object {
+      [](const Stream& stream, int64_t bytes) -> std::optional<nb::typed<nb::list, Row>> {
         const DivideFunction& divide = stream.plan.facts().divide;
-        if (divide == nullptr) return nb::none();
+        if (divide == nullptr) return std::nullopt;
         nb::list out;
         for (const Unit& unit : Unwrap(WhileOthersRun([&] { return divide(bytes); }))) {
           out.append(JsonToPython(ToJson(unit)));
@@ -520,18 +519,15 @@ void BindSource(nb::module_& m) {
         return out;
       },
       nb::arg("stream"), nb::arg("bytes"),
-      nb::sig("def divided(stream: Stream, bytes: int) -> list[dict[str, typing.Any]] | None"),
       "The units of a stream, in its order, each of about so many bytes of its files, that may be "
       "read apart from each other; None where it cannot be divided.");
   m.def(
       "iterate_batches",
-      [](const Stream& stream, int64_t epoch, nb::handle unit, int num_threads) {
+      [](const Stream& stream, int64_t epoch, const std::optional<Row>& unit, int num_threads) {
         return new BatchIterator(stream, epoch, UnitFromPython(unit), num_threads);
       },
       nb::arg("stream"), nb::arg("epoch") = 0, nb::arg("unit") = nb::none(),
       nb::arg("num_threads") = 0,
-      nb::sig("def iterate_batches(stream: Stream, epoch: int = 0, unit: dict[str, typing.Any] | "
-              "None = None, num_threads: int = 0) -> BatchIterator"),
       "One pass over a stream, batch by batch; `unit` and `num_threads` as iterate_rows() has "
       "them.");
 }
