@@ -47,7 +47,7 @@ BlockKey::Hash PlanFromHex(std::string_view text) {
   return hash;
 }
 
-nb::dict StatsAsDict(const cache::TokenStoreStats& stats) {
+nb::typed<nb::dict, nb::str, int64_t> StatsAsDict(const cache::TokenStoreStats& stats) {
   nb::dict out;
   out["hits"] = stats.hits;
   out["misses"] = stats.misses;
@@ -107,14 +107,12 @@ void BindCache(nb::module_& m) {
           "__init__",
           [](BoundTokenStore* self, nb::handle folder, nb::handle max_bytes,
              nb::handle expiry_seconds, const std::string& compression, int64_t memory_blocks,
-             int64_t file_bytes, int64_t queue_bytes, nb::handle storage_options) {
+             nb::handle storage_options) {
             cache::TokenStoreOptions options;
             options.max_bytes = BoundOption("max_bytes", max_bytes);
             options.expiry_seconds = BoundOption("expiry_seconds", expiry_seconds);
             options.compression = ChoiceOf<cache::Compression>("compression", compression);
             options.memory_blocks = memory_blocks;
-            options.file_bytes = file_bytes;
-            options.queue_bytes = queue_bytes;
             const std::string path = PathOption(folder);
             const auto storage = StorageFromPython(storage_options);
             new (self) BoundTokenStore(Unwrap(
@@ -122,14 +120,11 @@ void BindCache(nb::module_& m) {
           },
           nb::arg("folder"), nb::kw_only(), nb::arg("max_bytes").none() = nb::none(),
           nb::arg("expiry_seconds").none() = nb::none(), nb::arg("compression") = "none",
-          nb::arg("memory_blocks") = 0, nb::arg("file_bytes") = int64_t{64} << 20,
-          nb::arg("queue_bytes") = int64_t{256} << 20,
-          nb::arg("storage_options").none() = nb::none(),
+          nb::arg("memory_blocks") = 0, nb::arg("storage_options").none() = nb::none(),
           nb::sig(
               "def __init__(self, folder: str, *, max_bytes: int | None = None, "
               "expiry_seconds: int | None = None, compression: str = 'none', memory_blocks: int "
-              "= 0, file_bytes: int = 67108864, queue_bytes: int = 268435456, storage_options: "
-              "object = None) -> None"),
+              "= 0, storage_options: object = None) -> None"),
           "Opens the store of a folder, which is made where it is not there; \"\": in memory "
           "alone.")
       .def(
@@ -147,7 +142,7 @@ void BindCache(nb::module_& m) {
           nb::arg("plan"), nb::arg("json"), "Keeps what a plan is made of beside its blocks.")
       .def(
           "stats", [](const BoundTokenStore& self) { return StatsAsDict(self.store->stats()); },
-          nb::sig("def stats(self) -> dict[str, int]"), "What it has done since it was opened.");
+          "What it has done since it was opened.");
   m.def("list_store", &StoredPlans, nb::arg("folder"), nb::kw_only(),
         nb::arg("storage_options").none() = nb::none(),
         nb::sig("def list_store(folder: str, *, storage_options: object = None) -> list[dict[str, "

@@ -119,18 +119,15 @@ void BindOrder(nb::module_& m) {
       "Which of counted rows are in a part, in order.");
   m.def(
       "shuffle_window",
-      [](const Stream& stream, int64_t rows, uint64_t seed, const std::string& key, int64_t bytes,
-         int64_t rows_per_batch) {
+      [](const Stream& stream, int64_t rows, uint64_t seed, const std::string& key) {
         order::WindowShuffleOptions options;
         options.rows = rows;
         options.seed = seed;
-        if (bytes > 0) options.bytes = bytes;
-        options.rows_per_batch = rows_per_batch;
         return Stream{Unwrap(order::WindowShufflePlan(stream.plan, options, key)), stream.owned};
       },
       nb::arg("stream"), nb::arg("rows"), nb::arg("seed") = 0, nb::arg("key") = "shuffle",
-      nb::arg("bytes") = 0, nb::arg("rows_per_batch") = 0,
-      "Permutes rows within windows of `rows` rows or `bytes` bytes, by (seed, epoch, window).");
+      "Permutes rows within windows of `rows` rows, or of the bytes that one may take, by (seed, "
+      "epoch, window).");
   m.def(
       "repeat",
       [](const Stream& stream, std::optional<int64_t> passes) {

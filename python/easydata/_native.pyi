@@ -389,7 +389,7 @@ class RecordFiles:
 class TokenStore:
     """Keeps blocks of tokens in a folder, or in memory."""
 
-    def __init__(self, folder: str, *, max_bytes: int | None = None, expiry_seconds: int | None = None, compression: str = 'none', memory_blocks: int = 0, file_bytes: int = 67108864, queue_bytes: int = 268435456, storage_options: object = None) -> None:
+    def __init__(self, folder: str, *, max_bytes: int | None = None, expiry_seconds: int | None = None, compression: str = 'none', memory_blocks: int = 0, storage_options: object = None) -> None:
         """
         Opens the store of a folder, which is made where it is not there; "": in memory alone.
         """
@@ -808,9 +808,9 @@ def shuffle_limits() -> dict[str, int]:
 def part_numbers(num_rows: int, *, parts: Mapping[str, float] | None = None, part: str | None = None, part_seed: int = 0, part_by: str | None = None) -> numpy.typing.NDArray[numpy.int64]:
     """Which of counted rows are in a part, in order."""
 
-def shuffle_window(stream: Stream, rows: int, seed: int = 0, key: str = 'shuffle', bytes: int = 0, rows_per_batch: int = 0) -> Stream:
+def shuffle_window(stream: Stream, rows: int, seed: int = 0, key: str = 'shuffle') -> Stream:
     """
-    Permutes rows within windows of `rows` rows or `bytes` bytes, by (seed, epoch, window).
+    Permutes rows within windows of `rows` rows, or of the bytes that one may take, by (seed, epoch, window).
     """
 
 def repeat(stream: Stream, passes: int | None = None) -> Stream:
