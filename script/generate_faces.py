@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the faces of the packages: each `__init__.py`, from the one table script/faces.toml.
+"""Writes the faces of the packages: each `__init__.py` and its stub, from script/faces.toml.
 
 Usage: script/faces [--check]   (--check only says whether they are up to date)
 """
@@ -10,7 +10,7 @@ import ast
 import subprocess
 import sys
 import tomllib
-from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,21 @@ class TableError(Exception):
     """Something that the table cannot say."""
 
 
-def faces(table: dict[str, Any]) -> dict[str, str]:
-    """The text of each face's file, by the face's name in the table."""
+@dataclass(frozen=True)
+class Face:
+    """The texts of a face's files, before ruff has formatted them.
+
+    Attributes:
+        module: Of `__init__.py`.
+        stub: Of `__init__.pyi`, which has the names; empty for a face without any.
+    """
+
+    module: str
+    stub: str
+
+
+def faces(table: dict[str, Any]) -> dict[str, Face]:
+    """The texts of each face, by its name in the table."""
     described: dict[str, str] = table["faces"]
     names: dict[str, dict[str, str]] = {face: {} for face in described}
     for home, shown in table["names"].items():
@@ -42,7 +55,7 @@ def faces(table: dict[str, Any]) -> dict[str, str]:
                         other = names[face][name].removeprefix(f"{TOP}.")
                         raise TableError(f"{name} stands twice: in {other} and in {home}")
                     names[face][name] = f"{TOP}.{home}"
-    return {face: text(face, described[face], names[face], table) for face in described}
+    return {face: made(face, described[face], names[face], table) for face in described}
 
 
 def classes_of(home: str) -> set[str]:
@@ -53,29 +66,27 @@ def classes_of(home: str) -> set[str]:
     return {name for name in classes if not name.startswith("_")}
 
 
-def text(face: str, doc: str, homes: dict[str, str], table: dict[str, Any]) -> str:
-    """The text of one face's file, before ruff has formatted it."""
+def made(face: str, doc: str, homes: dict[str, str], table: dict[str, Any]) -> Face:
+    """The texts of one face."""
     submodules: list[str] = table["submodules"] if face == TOP else []
     # They need libraries that not everybody has, so `import *` leaves them out.
     adapters: list[str] = table["adapters"] if face == TOP else []
     out = [HEAD, f'"""{doc.strip()}\n"""' if "\n" in doc.strip() else f'"""{doc.strip()}"""']
     public = sorted([*homes, *submodules])
     if not public:
-        return "\n".join(out) + "\n"
-    by_home: dict[str, list[str]] = defaultdict(list)
-    for name, home in sorted(homes.items()):
-        by_home[home].append(name)
-    out += ["from typing import TYPE_CHECKING", f"from {TOP}.lazy_names import lazy_names"]
-    out.append("if TYPE_CHECKING:")
-    out += [f"    from {TOP} import {name} as {name}" for name in [*submodules, *adapters]]
-    out += [f"    from {home} import {', '.join(names)}" for home, names in by_home.items()]
-    modules = f", {submodules!r}, {adapters!r}" if submodules else ""
-    given = f"__name__, {dict(sorted(homes.items()))!r}{modules}"
-    out += ["else:", f"    __getattr__, __dir__ = lazy_names({given})"]
+        return Face("\n".join(out) + "\n", "")
+    given = f"__name__, __file__, {adapters!r}" if adapters else "__name__, __file__"
+    out.append(f"from {TOP}.lazy_names import lazy_names")
+    out.append(f"__getattr__, __dir__ = lazy_names({given})")
+    stub = [HEAD]
+    stub += [f"from {TOP} import {name} as {name}" for name in [*submodules, *adapters]]
+    stub += [f"from {home} import {name} as {name}" for name, home in homes.items()]
     if face == TOP:
         out.append(f'\n__version__ = "{version()}"')
-    out.append(f"\n__all__ = {public!r}")
-    return "\n".join(out) + "\n"
+        stub.append("\n__version__: str")
+    if adapters:
+        stub.append(f"\n__all__ = {public!r}")
+    return Face("\n".join(out) + "\n", "\n".join(stub) + "\n")
 
 
 def version() -> str:
@@ -105,17 +116,20 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     stale = []
-    for face, source in faces(tomllib.loads(TABLE.read_text(encoding="utf-8"))).items():
+    for face, texts in faces(tomllib.loads(TABLE.read_text(encoding="utf-8"))).items():
         folder = ROOT / "python" / TOP
         folder = folder if face == TOP else folder.joinpath(*face.split("."))
-        path = folder / "__init__.py"
-        wanted = formatted(source, path)
-        if path.exists() and path.read_text(encoding="utf-8") == wanted:
-            continue
-        stale.append(path.relative_to(ROOT))
-        if not check:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(wanted, encoding="utf-8")
+        for path, source in (
+            (folder / "__init__.py", texts.module),
+            (folder / "__init__.pyi", texts.stub),
+        ):
+            wanted = formatted(source, path)
+            if (path.read_text(encoding="utf-8") if path.exists() else "") == wanted:
+                continue
+            stale.append(path.relative_to(ROOT))
+            if not check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(wanted, encoding="utf-8")
     for path in stale:
         print(f"{path} {'is out of date: run script/faces' if check else 'written'}")
     return 1 if stale and check else 0

@@ -24,13 +24,6 @@
 namespace easydata {
 namespace {
 
-/// Calls what reads or waits for a store, without the GIL; Ctrl-C ends it where it can.
-template <typename Work>
-auto AskStore(Work work) {
-  WithoutGil released;
-  return work();
-}
-
 /// A number that is not negative, or none.
 std::optional<int64_t> BoundOption(const char* name, nb::handle value) {
   const auto bound = OptionalValue<int64_t>(name, value);
@@ -54,7 +47,7 @@ BlockKey::Hash PlanFromHex(std::string_view text) {
   return hash;
 }
 
-nb::dict StatsAsDict(const cache::TokenStoreStats& stats) {
+nb::typed<nb::dict, nb::str, int64_t> StatsAsDict(const cache::TokenStoreStats& stats) {
   nb::dict out;
   out["hits"] = stats.hits;
   out["misses"] = stats.misses;
@@ -73,7 +66,7 @@ nb::list StoredPlans(nb::handle folder, nb::handle storage_options) {
   const auto storage = StorageFromPython(storage_options);
   nb::list out;
   for (const cache::StoredPlan& plan :
-       Unwrap(AskStore([&] { return cache::ListStore(path, storage); }))) {
+       Unwrap(WhileOthersRun([&] { return cache::ListStore(path, storage); }))) {
     nb::dict each;
     each["plan"] = PlanHash(plan.plan);
     each["json"] = plan.json;
@@ -92,7 +85,7 @@ std::vector<std::pair<std::string, std::string>> StoreProblems(nb::handle folder
   const std::string path = PathOption(folder);
   const auto storage = StorageFromPython(storage_options);
   std::vector<std::pair<std::string, std::string>> out;
-  for (cache::StoreProblem& problem : Unwrap(AskStore(
+  for (cache::StoreProblem& problem : Unwrap(WhileOthersRun(
            [&] { return cache::VerifyStore(path, storage, exec::StopScope::Interrupted); }))) {
     out.emplace_back(std::move(problem.file), std::move(problem.what));
   }
@@ -103,7 +96,7 @@ int64_t PrunedBytes(nb::handle folder, nb::handle max_bytes, nb::handle older_th
   const std::string path = PathOption(folder);
   const auto most = BoundOption("max_bytes", max_bytes);
   const auto older = BoundOption("older_than_seconds", older_than_seconds);
-  return Unwrap(AskStore([&] { return cache::PruneStore(path, most, older); }));
+  return Unwrap(WhileOthersRun([&] { return cache::PruneStore(path, most, older); }));
 }
 
 }  // namespace
@@ -114,45 +107,42 @@ void BindCache(nb::module_& m) {
           "__init__",
           [](BoundTokenStore* self, nb::handle folder, nb::handle max_bytes,
              nb::handle expiry_seconds, const std::string& compression, int64_t memory_blocks,
-             int64_t file_bytes, int64_t queue_bytes, nb::handle storage_options) {
+             nb::handle storage_options) {
             cache::TokenStoreOptions options;
             options.max_bytes = BoundOption("max_bytes", max_bytes);
             options.expiry_seconds = BoundOption("expiry_seconds", expiry_seconds);
             options.compression = ChoiceOf<cache::Compression>("compression", compression);
             options.memory_blocks = memory_blocks;
-            options.file_bytes = file_bytes;
-            options.queue_bytes = queue_bytes;
             const std::string path = PathOption(folder);
             const auto storage = StorageFromPython(storage_options);
-            new (self) BoundTokenStore(
-                Unwrap(AskStore([&] { return cache::TokenStore::Open(path, options, storage); })));
+            new (self) BoundTokenStore(Unwrap(
+                WhileOthersRun([&] { return cache::TokenStore::Open(path, options, storage); })));
           },
           nb::arg("folder"), nb::kw_only(), nb::arg("max_bytes").none() = nb::none(),
           nb::arg("expiry_seconds").none() = nb::none(), nb::arg("compression") = "none",
-          nb::arg("memory_blocks") = 0, nb::arg("file_bytes") = int64_t{64} << 20,
-          nb::arg("queue_bytes") = int64_t{256} << 20,
-          nb::arg("storage_options").none() = nb::none(),
+          nb::arg("memory_blocks") = 0, nb::arg("storage_options").none() = nb::none(),
           nb::sig(
               "def __init__(self, folder: str, *, max_bytes: int | None = None, "
               "expiry_seconds: int | None = None, compression: str = 'none', memory_blocks: int "
-              "= 0, file_bytes: int = 67108864, queue_bytes: int = 268435456, storage_options: "
-              "object = None) -> None"),
+              "= 0, storage_options: object = None) -> None"),
           "Opens the store of a folder, which is made where it is not there; \"\": in memory "
           "alone.")
       .def(
           "flush",
-          [](const BoundTokenStore& self) { Check(AskStore([&] { return self.store->Flush(); })); },
+          [](const BoundTokenStore& self) {
+            Check(WhileOthersRun([&] { return self.store->Flush(); }));
+          },
           "Waits until what was put is written, or dropped.")
       .def(
           "note_plan",
           [](const BoundTokenStore& self, const std::string& plan, const std::string& json) {
             const BlockKey::Hash hash = PlanFromHex(plan);
-            AskStore([&] { self.store->NotePlan(hash, json); });
+            WhileOthersRun([&] { self.store->NotePlan(hash, json); });
           },
           nb::arg("plan"), nb::arg("json"), "Keeps what a plan is made of beside its blocks.")
       .def(
           "stats", [](const BoundTokenStore& self) { return StatsAsDict(self.store->stats()); },
-          nb::sig("def stats(self) -> dict[str, int]"), "What it has done since it was opened.");
+          "What it has done since it was opened.");
   m.def("list_store", &StoredPlans, nb::arg("folder"), nb::kw_only(),
         nb::arg("storage_options").none() = nb::none(),
         nb::sig("def list_store(folder: str, *, storage_options: object = None) -> list[dict[str, "
@@ -170,7 +160,7 @@ void BindCache(nb::module_& m) {
         "Removes files of a store, those first that were used longest ago: bytes that were freed.");
   // Before the interpreter waits for what runs, and the engine's threads end.
   nb::module_::import_("atexit").attr("register")(
-      nb::cpp_function([] { AskStore([] { cache::FlushOpenStores(); }); }));
+      nb::cpp_function([] { WhileOthersRun([] { cache::FlushOpenStores(); }); }));
 }
 
 }  // namespace easydata

@@ -51,20 +51,16 @@ files::IdentityKind IdentityOf(const std::string& name) {
 PyFileListing WithIdentity(const PyFileListing& listing, const std::string& identity) {
   const files::IdentityKind kind = IdentityOf(identity);
   PyFileListing out = listing;
-  Status status;
-  {
-    WithoutGil released;
+  Check(WhileOthersRun([&]() -> Status {
     for (files::FileInfo& file : out.files) {
-      status = storage::SetIdentity(kind, exec::StopScope::Interrupted, &file);
-      if (status.ok() && file.index != nullptr) {
-        files::FileInfo index = *file.index;
-        status = storage::SetIdentity(kind, exec::StopScope::Interrupted, &index);
-        file.index = std::make_shared<const files::FileInfo>(std::move(index));
-      }
-      if (!status.ok()) break;
+      ARROW_RETURN_NOT_OK(storage::SetIdentity(kind, exec::StopScope::Interrupted, &file));
+      if (file.index == nullptr) continue;
+      files::FileInfo index = *file.index;
+      ARROW_RETURN_NOT_OK(storage::SetIdentity(kind, exec::StopScope::Interrupted, &index));
+      file.index = std::make_shared<const files::FileInfo>(std::move(index));
     }
-  }
-  Check(status);
+    return Status::OK();
+  }));
   return out;
 }
 
@@ -163,26 +159,18 @@ PyFileListing ListingFromJson(const std::string& text, const std::vector<std::st
 
 std::string PinnedHubAddress(const std::string& address, nb::handle storage_options) {
   const auto storage = StorageFromPython(storage_options);
-  Result<std::string> pinned = std::string();
-  {
-    WithoutGil released;
-    pinned = storage->PinnedHubAddress(address);
-  }
-  return Unwrap(std::move(pinned));
+  return Unwrap(WhileOthersRun([&] { return storage->PinnedHubAddress(address); }));
 }
 
 /// The files of a repository, by their names and sizes in bytes.
 std::vector<std::pair<std::string, int64_t>> FilesOnHub(const std::string& address,
                                                         nb::handle storage_options) {
   const auto storage = StorageFromPython(storage_options);
-  Result<std::vector<files::FileInfo>> files = std::vector<files::FileInfo>();
-  {
-    WithoutGil released;
-    files = storage->FilesOnHub(address);
-  }
   std::vector<std::pair<std::string, int64_t>> out;
-  for (const files::FileInfo& file : Unwrap(std::move(files)))
+  for (const files::FileInfo& file :
+       Unwrap(WhileOthersRun([&] { return storage->FilesOnHub(address); }))) {
     out.emplace_back(file.uri, file.size);
+  }
   return out;
 }
 
@@ -194,21 +182,11 @@ struct PyFile {
 
 PyFile OpenListed(const PyFileListing& listing, size_t index) {
   const files::FileInfo& info = listing.files.at(index);
-  Result<std::shared_ptr<arrow::io::RandomAccessFile>> opened = nullptr;
-  {
-    WithoutGil released;
-    opened = storage::OpenFile(info);
-  }
-  return {Unwrap(std::move(opened)), info.size};
+  return {Unwrap(WhileOthersRun([&] { return storage::OpenFile(info); })), info.size};
 }
 
 nb::bytes ReadAt(const PyFile& file, int64_t position, int64_t size) {
-  Result<std::shared_ptr<arrow::Buffer>> read = nullptr;
-  {
-    WithoutGil released;
-    read = file.file->ReadAt(position, size);
-  }
-  const auto buffer = Unwrap(std::move(read));
+  const auto buffer = Unwrap(WhileOthersRun([&] { return file.file->ReadAt(position, size); }));
   return nb::bytes(buffer->data(), static_cast<size_t>(buffer->size()));
 }
 
@@ -294,12 +272,8 @@ void BindFiles(nb::module_& m) {
         const std::vector<std::string> data_files = PathsOption("data_files", names);
         PyFileListing listing;
         listing.storage = StorageFromPython(storage_options);
-        Result<source::DataFiles> listed = source::DataFiles();
-        {
-          WithoutGil released;
-          listed = source::ListDataFiles(data_files, listing.storage, keeps_missing);
-        }
-        source::DataFiles found = Unwrap(std::move(listed));
+        source::DataFiles found = Unwrap(WhileOthersRun(
+            [&] { return source::ListDataFiles(data_files, listing.storage, keeps_missing); }));
         listing.files = std::move(found.files);
         return std::pair(std::move(listing), std::move(found.left_out));
       },
@@ -327,13 +301,10 @@ void BindFiles(nb::module_& m) {
       [](const PyFileListing& listing) {
         std::vector<std::string> uris;
         for (const files::FileInfo& file : listing.files) uris.push_back(file.uri);
-        std::vector<std::shared_ptr<const nlohmann::json>> found;
-        {
-          WithoutGil released;
-          found = sink::RecordedOutputs(uris, listing.storage);
-        }
+        const auto found =
+            WhileOthersRun([&] { return sink::RecordedOutputs(uris, listing.storage); });
         std::map<const nlohmann::json*, nb::object> made;  // of a folder once
-        nb::list out;
+        nb::typed<nb::list, std::optional<Row>> out;
         for (const auto& values : found) {
           if (values == nullptr) {
             out.append(nb::none());
@@ -346,7 +317,6 @@ void BindFiles(nb::module_& m) {
         return out;
       },
       nb::arg("listing"),
-      nb::sig("def recorded_outputs(listing: FileListing) -> list[dict[str, typing.Any] | None]"),
       "Of each file what the metadata of the output says that it is a shard of; None where no "
       "output of ours names it.");
   m.def(
@@ -356,8 +326,7 @@ void BindFiles(nb::module_& m) {
       "hash_bytes",
       [](nb::bytes bytes) {
         const std::string_view view(bytes.c_str(), bytes.size());
-        WithoutGil released;
-        return Hash64(view);
+        return WhileOthersRun([&] { return Hash64(view); });
       },
       nb::arg("bytes"), "XXH3, 64 bits, of bytes.");
   m.def(

@@ -13,7 +13,9 @@ plan::Documents DocumentsOf(bool whole) {
   return whole ? plan::Documents::kWhole : plan::Documents::kAsTheyAre;
 }
 
-nb::dict KeptInStore(const BoundPlan& plan, const BoundTokenStore& store, bool whole_documents) {
+nb::typed<nb::dict, nb::str, nb::object> KeptInStore(const BoundPlan& plan,
+                                                     const BoundTokenStore& store,
+                                                     bool whole_documents) {
   const auto [kept, rows] =
       Unwrap(plan::LookForKept(*plan.plan, DocumentsOf(whole_documents), store.store));
   nb::list missing;
@@ -44,18 +46,15 @@ void BindKept(nb::module_& m) {
         return BoundPlan(plan::Cached(input.plan, store.store), input.owned);
       },
       nb::arg("input"), nb::arg("store"),
-      nb::sig("def cached(input: Plan, store: TokenStore) -> Plan"),
       "The rows of a plan; what it makes of each block of its files is kept in a store, and taken "
       "from there.");
   m.def(
       "why_nothing_is_kept",
       [](const BoundPlan& input) { return Unwrap(plan::WhyNothingIsKept(*input.plan)); },
-      nb::arg("input"), nb::sig("def why_nothing_is_kept(input: Plan) -> str"),
+      nb::arg("input"),
       "Why nothing of a plan's rows can be kept, and what to do about it; \"\" where it can.");
   m.def("look_for_kept", &KeptInStore, nb::arg("input"), nb::arg("store"), nb::kw_only(),
         nb::arg("whole_documents"),
-        nb::sig("def look_for_kept(input: Plan, store: TokenStore, *, whole_documents: bool) -> "
-                "dict[str, object]"),
         "Counts the blocks of a plan's files, and those that a store has; names files of which not "
         "all is there. `whole_documents`: as a packer asks for them, which splits them itself.");
 }

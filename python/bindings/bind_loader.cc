@@ -5,6 +5,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -105,11 +106,7 @@ class PyLoader {
       raised = PyErr_CheckSignals() != 0;
       return raised;
     };
-    decltype(work(stop)) result;
-    {
-      WithoutGil released(nb::find(*this));
-      result = work(stop);
-    }
+    auto result = WhileOthersRun(nb::find(*this), [&] { return work(stop); });
     if (raised) throw nb::python_error();
     return Unwrap(std::move(result));
   }
@@ -128,24 +125,18 @@ class PyLoader {
   Stream stream() const { return {loader_->plan(), owned}; }
 
   bool Wait(double seconds, std::optional<int64_t> pass) {
-    WithoutGil released(nb::find(*this));
-    return loader_->Wait(seconds, pass);
+    return WhileOthersRun(nb::find(*this), [&] { return loader_->Wait(seconds, pass); });
   }
 
-  nb::object Take(std::optional<int64_t> pass) {
-    Result<std::optional<loader::LoaderBatch>> taken;
-    {
-      WithoutGil released(nb::find(*this));
-      taken = loader_->Take(pass);
-    }
-    const auto batch = Unwrap(std::move(taken));
-    if (!batch.has_value()) return nb::none();
+  std::optional<Row> Take(std::optional<int64_t> pass) {
+    const auto batch = Unwrap(WhileOthersRun(nb::find(*this), [&] { return loader_->Take(pass); }));
+    if (!batch.has_value()) return std::nullopt;
     return ToPython(*batch);
   }
 
   /// Holds on to the GIL where a batch is ready: beside a busy thread it takes 5 ms
   /// (sys.getswitchinterval()) to get it back.
-  nb::object Next(std::optional<int64_t> pass) {
+  std::optional<Row> Next(std::optional<int64_t> pass) {
     for (;;) {
       if (auto batch = loader_->TryTake(pass); batch.has_value()) return ToPython(*batch);
       const bool ready = Wait(kPollSeconds, pass);
@@ -156,10 +147,10 @@ class PyLoader {
     }
   }
 
-  nb::object Peek(const std::vector<std::string>& columns) {
+  std::optional<Row> Peek(const std::vector<std::string>& columns) {
     const auto batch = loader_->TryPeek();
-    if (!batch.has_value()) return nb::none();
-    nb::dict out;
+    if (!batch.has_value()) return std::nullopt;
+    Row out;
     for (const loader::LoaderColumn& column : batch->columns) {
       const bool wanted = columns.empty() ||
                           std::find(columns.begin(), columns.end(), column.name) != columns.end();
@@ -182,8 +173,7 @@ class PyLoader {
   nb::object State() {
     std::optional<nlohmann::json> state = loader_->TrySaveState();
     if (!state.has_value()) {
-      WithoutGil released(nb::find(*this));
-      state = loader_->SaveState();
+      state = WhileOthersRun(nb::find(*this), [&] { return loader_->SaveState(); });
     }
     return JsonToPython(*state);
   }
@@ -193,20 +183,12 @@ class PyLoader {
     const nlohmann::json value = JsonFromPython(MappingOption("state", state), "state");
     const std::vector<std::string> names =
         NamesOption("allow", "a collection of names such as (\"mix\",)", allow);
-    Status status;
-    {
-      WithoutGil released(nb::find(*this));
-      status = loader_->LoadState(value, names);
-    }
-    Check(status);
+    Check(WhileOthersRun(nb::find(*this), [&] { return loader_->LoadState(value, names); }));
   }
 
-  nb::dict Stats() {
-    loader::LoaderStats stats;
-    {
-      WithoutGil released(nb::find(*this));
-      stats = loader_->stats();
-    }
+  Row Stats() {
+    const loader::LoaderStats stats =
+        WhileOthersRun(nb::find(*this), [&] { return loader_->stats(); });
     nb::dict wait;
     for (const auto& [stage, seconds] : stats.wait_seconds) wait[stage.c_str()] = seconds;
     nb::dict busy;
@@ -269,12 +251,9 @@ class PyLoader {
     return out;
   }
 
-  nb::dict Explain(std::optional<double> training, double elsewhere) {
-    loader::Bottleneck found;
-    {
-      WithoutGil released(nb::find(*this));
-      found = loader_->Explain(training, elsewhere);
-    }
+  Row Explain(std::optional<double> training, double elsewhere) {
+    const loader::Bottleneck found =
+        WhileOthersRun(nb::find(*this), [&] { return loader_->Explain(training, elsewhere); });
     nb::dict out;
     out["bottleneck"] =
         found.name.empty() ? nb::object(nb::none()) : nb::object(nb::str(found.name.c_str()));
@@ -285,18 +264,14 @@ class PyLoader {
   }
 
   std::string Digest() {
-    WithoutGil released(nb::find(*this));
-    return ToHex(loader_->digest());
+    return WhileOthersRun(nb::find(*this), [&] { return ToHex(loader_->digest()); });
   }
 
   void Close() {
-    WithoutGil released(nb::find(*this));
-    loader_->Close();
+    WhileOthersRun(nb::find(*this), [&] { loader_->Close(); });
   }
 
-  bool closed() const { return loader_->closed(); }
-
-  nb::dict Paddings() const {
+  nb::typed<nb::dict, nb::str, std::tuple<double, nb::str>> Paddings() const {
     nb::dict out;
     for (const auto& [name, padding] : paddings_) {
       const auto side = nb::str(padding.left ? "left" : "right");
@@ -306,7 +281,7 @@ class PyLoader {
   }
 
  private:
-  nb::object ToPython(const loader::LoaderBatch& batch) {
+  Row ToPython(const loader::LoaderBatch& batch) {
     nb::dict out;
     for (const loader::LoaderColumn& column : batch.columns) {
       out[ColumnName(column)] = ColumnToPython(column, &json_);
@@ -360,11 +335,11 @@ void BindLoader(nb::module_& m) {
             loader::PadOptions& pad = options.loader.steps.padding;
             pad.columns = PaddingFromPython(padding);
             pad.may_miss = padding_may_miss;
-            auto made = [&] {
-              WithoutGil released(nb::find(stream));  // a file may be asked what its tokens are
+            // A file may be asked what its tokens are.
+            auto made = WhileOthersRun(nb::find(stream), [&] {
               return exec::CatchExceptions(
                   [&] { return plan::MakeLoader(stream.plan, std::move(options)); });
-            }();
+            });
             new (self) PyLoader(Unwrap(std::move(made)), stream.owned);
           },
           nb::arg("stream"), nb::arg("options"), nb::arg("padding").none() = nb::none(),
@@ -375,8 +350,6 @@ void BindLoader(nb::module_& m) {
           "`padding` has a PadSpec by column; with `padding_may_miss` the stream may be without "
           "some of them.")
       .def("next", &PyLoader::Next, nb::arg("pass_number") = nb::none(),
-           nb::sig("def next(self, pass_number: int | None = None) -> dict[str, typing.Any] | "
-                   "None"),
            "The next batch, or None at the end of a pass. With `pass_number`, what passes_ended "
            "was when somebody began: None, too, where another thread has seen the end. Ctrl-C gets "
            "through.")
@@ -384,12 +357,8 @@ void BindLoader(nb::module_& m) {
       .def("wait", &PyLoader::Wait, nb::arg("seconds"), nb::arg("pass_number") = nb::none(),
            "Whether take() has something to give, after at most about so many seconds.")
       .def("take", &PyLoader::Take, nb::arg("pass_number") = nb::none(),
-           nb::sig("def take(self, pass_number: int | None = None) -> dict[str, typing.Any] | "
-                   "None"),
            "The next batch, or None at the end of a pass; `pass_number` as next() has it.")
       .def("peek", &PyLoader::Peek, nb::arg("columns"),
-           nb::sig("def peek(self, columns: collections.abc.Sequence[str]) -> dict[str, "
-                   "typing.Any] | None"),
            "The arrays of the next batch, if it is ready, and of these columns (none named: of "
            "all); the batch is still to come, with the same memory.")
       .def("at", &PyLoader::At, nb::arg("step").none(),
@@ -405,21 +374,17 @@ void BindLoader(nb::module_& m) {
                    "collections.abc.Collection[str] = ()) -> None"))
       .def_prop_ro("stream", &PyLoader::stream,
                    "What batches are made of, with what the loader itself does.")
-      .def("stats", &PyLoader::Stats, nb::sig("def stats(self) -> dict[str, typing.Any]"))
+      .def("stats", &PyLoader::Stats)
       .def(
           "explain", &PyLoader::Explain, nb::arg("training") = nb::none(),
           nb::arg("elsewhere") = 0.0,
-          nb::sig("def explain(self, training: float | None = None, elsewhere: float = 0.0) -> "
-                  "dict[str, typing.Any]"),
           "What sets the pace. Of one of several loaders: `training`, the seconds of the trainer's "
           "own work, and `elsewhere`, those of waiting for the others.")
       .def("digest", &PyLoader::Digest)
       .def_prop_ro("paddings", &PyLoader::Paddings,
-                   nb::sig("def paddings(self) -> dict[str, tuple[float, str]]"),
                    "What rows of each column, of the batches so far, are filled up with, and at "
                    "which side.")
-      .def("close", &PyLoader::Close)
-      .def_prop_ro("closed", &PyLoader::closed);
+      .def("close", &PyLoader::Close);
   m.def(
       "whole_number",
       [](const std::string& name, nb::handle value) { return OptionValue<int64_t>(name, value); },

@@ -37,13 +37,10 @@ IndexArray ToNumpy(std::vector<int64_t> indices) {
 }
 
 source::Blocks BlocksOf(const PySource& self, size_t shard, bool count) {
-  Result<source::Blocks> blocks = source::Blocks{};
-  {
-    WithoutGil released(nb::find(self));
-    blocks = count ? self.source->CountBlocks(shard, {SharedPool(), [](int64_t) {}})
-                   : self.source->ListBlocks(shard);
-  }
-  return Unwrap(std::move(blocks));
+  return Unwrap(WhileOthersRun(nb::find(self), [&] {
+    return count ? self.source->CountBlocks(shard, {SharedPool(), [](int64_t) {}})
+                 : self.source->ListBlocks(shard);
+  }));
 }
 
 using BlockNumbers = std::vector<std::pair<int64_t, int64_t>>;
@@ -73,12 +70,8 @@ void BindReadOrder(nb::module_& m) {
   m.def(
       "block_order",
       [](const PySource& source, uint64_t seed, int64_t epoch) {
-        Result<BlockNumbers> blocks = BlockNumbers();
-        {
-          WithoutGil released(nb::find(source));
-          blocks = ReadOrderOf(source, seed, epoch);
-        }
-        return Unwrap(std::move(blocks));
+        return Unwrap(
+            WhileOthersRun(nb::find(source), [&] { return ReadOrderOf(source, seed, epoch); }));
       },
       nb::arg("source"), nb::arg("seed"), nb::arg("epoch"),
       "(shard, block) in the order in which a pass over shuffled blocks reads them.");
@@ -126,18 +119,15 @@ void BindOrder(nb::module_& m) {
       "Which of counted rows are in a part, in order.");
   m.def(
       "shuffle_window",
-      [](const Stream& stream, int64_t rows, uint64_t seed, const std::string& key, int64_t bytes,
-         int64_t rows_per_batch) {
+      [](const Stream& stream, int64_t rows, uint64_t seed, const std::string& key) {
         order::WindowShuffleOptions options;
         options.rows = rows;
         options.seed = seed;
-        if (bytes > 0) options.bytes = bytes;
-        options.rows_per_batch = rows_per_batch;
         return Stream{Unwrap(order::WindowShufflePlan(stream.plan, options, key)), stream.owned};
       },
       nb::arg("stream"), nb::arg("rows"), nb::arg("seed") = 0, nb::arg("key") = "shuffle",
-      nb::arg("bytes") = 0, nb::arg("rows_per_batch") = 0,
-      "Permutes rows within windows of `rows` rows or `bytes` bytes, by (seed, epoch, window).");
+      "Permutes rows within windows of `rows` rows, or of the bytes that one may take, by (seed, "
+      "epoch, window).");
   m.def(
       "repeat",
       [](const Stream& stream, std::optional<int64_t> passes) {

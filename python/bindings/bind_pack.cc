@@ -65,11 +65,11 @@ void BindPack(nb::module_& m) {
         options.pack.token_fields = std::move(token_fields);
         pack::PackWiring wiring;
         wiring.grain_numbers = grain_numbers;
-        auto packed = [&] {
-          WithoutGil released(nb::find(stream));  // a file may be asked what its tokens are
+        // A file may be asked what its tokens are.
+        auto packed = WhileOthersRun(nb::find(stream), [&] {
           return exec::CatchExceptions(
               [&] { return plan::PackedPlan(stream.plan, options, wiring); });
-        }();
+        });
         return Stream{Unwrap(std::move(packed)), stream.owned};
       },
       nb::arg("stream"), nb::arg("options"), nb::arg("token_fields"),

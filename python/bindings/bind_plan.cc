@@ -45,11 +45,8 @@ using plan::LogicalPlanPtr;
 /// Asks a plan for something, without the GIL.
 template <typename Work>
 auto Ask(const BoundPlan& self, Work work) {
-  auto answer = [&] {
-    WithoutGil released(nb::find(self));
-    return exec::CatchExceptions([&] { return work(*self.plan); });
-  }();
-  return Unwrap(std::move(answer));
+  return Unwrap(WhileOthersRun(
+      nb::find(self), [&] { return exec::CatchExceptions([&] { return work(*self.plan); }); }));
 }
 
 Stream MakeStream(const BoundPlan& self, nb::object columns,
@@ -65,28 +62,29 @@ Stream MakeStream(const BoundPlan& self, nb::object columns,
   return {std::move(made), self.owned};
 }
 
-nb::object Peek(const BoundPlan& self, int64_t num_rows) {
+std::optional<std::pair<nb::typed<nb::list, Row>, bool>> Peek(const BoundPlan& self,
+                                                              int64_t num_rows) {
   const auto peeked = Ask(self, [&](const plan::LogicalPlan& plan) { return plan.Peek(num_rows); });
-  if (!peeked.has_value()) return nb::none();
+  if (!peeked.has_value()) return std::nullopt;
   nb::list rows;
   RowConverter converter;
   for (const auto& batch : peeked->batches) {
     rows.extend(converter.Convert(*batch, 0, batch->num_rows()));
   }
-  return nb::make_tuple(rows, peeked->is_all);
+  return std::pair(rows, peeked->is_all);
 }
 
-nb::object RowsOfForms(const BoundPlan& self) {
+std::optional<nb::typed<nb::list, Row>> RowsOfForms(const BoundPlan& self) {
   const auto batches =
       Ask(self, [](const plan::LogicalPlan& plan) { return plan.FirstRowsOfForms(); });
-  if (!batches.has_value()) return nb::none();
+  if (!batches.has_value()) return std::nullopt;
   nb::list rows;
   RowConverter converter;
   for (const auto& batch : *batches) rows.extend(converter.Convert(*batch, 0, 1));
   return rows;
 }
 
-nb::dict CastRow(const ColumnTypes& types, const nb::dict& row) {
+Row CastRow(const ColumnTypes& types, const Row& row) {
   nb::dict out;
   out.update(row);
   std::string json;
@@ -140,7 +138,8 @@ BoundPlan RowsOfPython(nb::object open, nb::object shard_names, const std::strin
 }
 
 BoundPlan LimitedRows(const BoundPlan& input, std::vector<std::string> shards, int64_t max_rows,
-                      nb::object rows_within, const BoundPlan* rows) {
+                      nb::typed<nb::callable, int64_t(std::string)> rows_within,
+                      const BoundPlan* rows) {
   Owned owned = input.owned;
   if (rows != nullptr) owned.Add(rows->owned);
   auto within = [borrowed = owned.Lend(std::move(rows_within))](const std::string& shard) {
@@ -198,10 +197,11 @@ class MadePlan : public plan::LogicalPlan {
   const StreamPlan stream_;
 };
 
-BoundStep CallableStep(nb::object callable, const std::string& name, const std::string& text,
+BoundStep CallableStep(Callable callable, const std::string& name, const std::string& text,
                        bool keeps_rows, bool has_identity, std::string identity, bool expands,
-                       bool refuses, nb::object test, const BoundStep* whole, bool reads_all,
-                       nb::object reads_only,
+                       bool refuses, std::optional<Callable> test, const BoundStep* whole,
+                       bool reads_all,
+                       std::optional<nb::typed<nb::dict, std::string, std::string>> reads_only,
                        std::vector<std::pair<std::string, std::string>> renames,
                        std::vector<std::string> writes, std::vector<std::string> changes,
                        std::vector<std::string> reads) {
@@ -211,12 +211,12 @@ BoundStep CallableStep(nb::object callable, const std::string& name, const std::
   step.has_identity = has_identity;
   step.identity = std::move(identity);
   step.fields.reads_all = reads_all;
-  step.fields.reads_only = ColumnsFromPython(reads_only);
+  if (reads_only.has_value()) step.fields.reads_only = ColumnsFromPython(*reads_only);
   step.fields.renamed = std::move(renames);
   step.fields.written = std::move(writes);
   step.fields.changed = std::move(changes);
   step.fields.read = std::move(reads);
-  if (!test.is_none()) step.test = owned.Lend(std::move(test));
+  if (test.has_value()) step.test = owned.Lend(*std::move(test));
   if (whole != nullptr) {
     step.whole = whole->step;
     owned.Add(whole->owned);
@@ -224,15 +224,16 @@ BoundStep CallableStep(nb::object callable, const std::string& name, const std::
   return {std::move(step), std::move(owned)};
 }
 
-BoundStep ColumnStep(nb::object callable, const std::string& name, const std::string& text,
+BoundStep ColumnStep(Callable callable, const std::string& name, const std::string& text,
                      bool keeps_rows, bool has_identity, std::string identity,
-                     const std::string& op, const std::string& options, nb::object test) {
+                     const std::string& op, const std::string& options,
+                     std::optional<Callable> test) {
   Owned owned;
   TransformStep step({owned.Lend(std::move(callable))}, name, text);
   step.keeps_rows = keeps_rows;
   step.has_identity = has_identity;
   step.identity = std::move(identity);
-  if (!test.is_none()) step.test = owned.Lend(std::move(test));
+  if (test.has_value()) step.test = owned.Lend(*std::move(test));
   step.op = Unwrap(transform::FindColumnOp(op));
   step.op_options = std::make_shared<const nlohmann::json>(nlohmann::json::parse(options));
   if (step.op->fields == nullptr) {
@@ -261,9 +262,7 @@ void BindSteps(nb::module_& m) {
             new (self) ColumnTypes(Unwrap(ColumnTypes::Make(names, std::move(fills))));
           },
           nb::arg("names"), nb::arg("fills") = std::vector<std::string>())
-      .def("__call__", &CastRow, nb::arg("row"),
-           nb::sig("def __call__(self, row: dict[str, typing.Any]) -> dict[str, typing.Any]"),
-           "The row with values of these types.");
+      .def("__call__", &CastRow, nb::arg("row"), "The row with values of these types.");
   BindPlain<RowOp>(m, "RowOp", "An operation on columns, done to single rows.")
       .def(
           "__init__",
@@ -299,14 +298,6 @@ void BindSteps(nb::module_& m) {
       nb::arg("writes") = std::vector<std::string>(),
       nb::arg("changes") = std::vector<std::string>(),
       nb::arg("reads") = std::vector<std::string>(),
-      nb::sig("def callable_step(callable: collections.abc.Callable[..., object], *, name: str, "
-              "text: str, keeps_rows: bool, has_identity: bool, identity: str, expands: bool = "
-              "False, refuses: "
-              "bool = False, test: collections.abc.Callable[..., object] | None = None, whole: "
-              "Step | None = None, reads_all: bool = False, reads_only: dict[str, str] | None = "
-              "None, renames: collections.abc.Sequence[tuple[str, str]] = [], writes: "
-              "collections.abc.Sequence[str] = [], changes: collections.abc.Sequence[str] = [], "
-              "reads: collections.abc.Sequence[str] = []) -> Step"),
       "A step that calls Python for each row: it returns a row or None, or an iterable of rows "
       "where it `expands`; where it `refuses`, exceptions that it returns refuse rows. `test`: of "
       "a filter. `whole`: the step in its place, upstream of a packer that splits documents. The "
@@ -314,10 +305,6 @@ void BindSteps(nb::module_& m) {
   m.def("column_step", &ColumnStep, nb::arg("callable"), nb::kw_only(), nb::arg("name"),
         nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("identity"),
         nb::arg("op"), nb::arg("options"), nb::arg("test") = nb::none(),
-        nb::sig("def column_step(callable: collections.abc.Callable[..., object], *, name: str, "
-                "text: str, keeps_rows: bool, has_identity: bool, identity: str, op: str, options: "
-                "str, test: "
-                "collections.abc.Callable[..., object] | None = None) -> Step"),
         "A step that is an operation on columns (transform/column_op.h); `options` are JSON. "
         "`callable` does the same to a row; `test`: of a filter.");
 }
@@ -353,12 +340,9 @@ void BindPlan(nb::module_& m) {
            "where it `can_seek`. A look ahead logs nothing, and puts no row aside. Documents that "
            "nobody said to cut are `whole` for a consumer that splits them.")
       .def("peek", &Peek, nb::arg("num_rows"),
-           nb::sig("def peek(self, num_rows: int) -> tuple[list[dict[str, typing.Any]], bool] | "
-                   "None"),
            "The first rows up to one that cannot be read, and whether there are no others; None "
            "where its stream must be read to tell.")
       .def("first_rows_of_forms", &RowsOfForms,
-           nb::sig("def first_rows_of_forms(self) -> list[dict[str, typing.Any]] | None"),
            "Of the first 1,000 rows, or those of the first block, the first of each form: those "
            "in which other fields hold something. None where its stream must be read to tell.")
       .def(
@@ -429,9 +413,6 @@ void BindPlan(nb::module_& m) {
       "The rows in a random order, as one shard.");
   m.def("limited_rows", &LimitedRows, nb::arg("input"), nb::kw_only(), nb::arg("shards"),
         nb::arg("max_rows"), nb::arg("rows_within"), nb::arg("rows").none(),
-        nb::sig("def limited_rows(input: Plan, *, shards: collections.abc.Sequence[str], max_rows: "
-                "int, rows_within: collections.abc.Callable[[str], int], rows: Plan | None) -> "
-                "Plan"),
         "The first rows. `rows_within` says how many of a shard; `rows` reads the same row by row, "
         "which a shuffle needs.");
   m.def(

@@ -32,10 +32,8 @@ class RecordFiles {
  public:
   explicit RecordFiles(const PyFileListing& listing) : listing_(listing) {
     files_.resize(listing.files.size());
-    Status status;
-    {
-      WithoutGil released;
-      status = exec::ParallelFor(files_.size(), kOpenedAtOnce, [&](size_t i) -> Status {
+    Check(WhileOthersRun([&] {
+      return exec::ParallelFor(files_.size(), kOpenedAtOnce, [&](size_t i) -> Status {
         const files::FileInfo& info = listing_.files[i];
         ARROW_ASSIGN_OR_RAISE(auto opened, storage::OpenFile(info));
         auto file = ArrayRecordFile::Open(std::move(opened), /*keeps=*/true);
@@ -43,8 +41,7 @@ class RecordFiles {
         files_[i] = std::move(*file);
         return Status::OK();
       });
-    }
-    Check(status);
+    }));
     ends_.reserve(files_.size());
     for (const auto& file : files_) ends_.push_back(size() + file->num_records());
   }
@@ -56,12 +53,8 @@ class RecordFiles {
     const auto [file, number] = Find(record);
     static thread_local record_file::RecordScratch scratch;
     record_file::Records held;
-    Result<std::string_view> found = std::string_view();
-    {
-      WithoutGil released;
-      found = Named(file, files_[file]->ReadRecord(number, &scratch, &held));
-    }
-    const std::string_view bytes = Unwrap(std::move(found));
+    const std::string_view bytes = Unwrap(WhileOthersRun(
+        [&] { return Named(file, files_[file]->ReadRecord(number, &scratch, &held)); }));
     return nb::bytes(bytes.data(), bytes.size());
   }
 
@@ -74,20 +67,17 @@ class RecordFiles {
     }
     std::vector<Found> found(wanted.size());
     std::vector<std::string> parts;
-    Status status;
-    {
-      WithoutGil released;
+    Check(WhileOthersRun([&] {
       std::sort(order.begin(), order.end());
       const size_t most = std::max(1u, std::thread::hardware_concurrency());
       const size_t count = std::clamp<size_t>(wanted.size() / kLeastOfThread, 1, most);
       parts.resize(count);
-      status = exec::ParallelFor(count, static_cast<int>(count), [&](size_t part) {
+      return exec::ParallelFor(count, static_cast<int>(count), [&](size_t part) {
         const size_t begin = order.size() * part / count;
         const size_t end = order.size() * (part + 1) / count;
         return ReadPart(std::span(order).subspan(begin, end - begin), part, &parts[part], &found);
       });
-    }
-    Check(status);
+    }));
     nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(found.size())));
     if (!list.is_valid()) nb::raise_python_error();
     for (size_t i = 0; i < found.size(); ++i) {

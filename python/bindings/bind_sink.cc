@@ -90,13 +90,6 @@ class Report {
   Clock::time_point reported_ = Clock::now();
 };
 
-/// Calls what asks a store, without the GIL; Ctrl-C ends it.
-template <typename Work>
-auto WhileOthersRun(Work work) {
-  WithoutGil released;
-  return work();
-}
-
 /// The coordinator of an output of units, and a writer of them.
 struct Units {
   explicit Units(const sink::SaveJob& job) : coordinator(job), writer(job) {}
@@ -119,7 +112,7 @@ struct WriteJob {
   }
 };
 
-nb::dict Run(WriteJob& job, bool keep_finished, nb::handle report, nb::handle notice) {
+Row Run(WriteJob& job, bool keep_finished, nb::handle report, nb::handle notice) {
   WriteJob once = job;
   once.wiring.keep_finished = keep_finished;
   auto writer = once.Writer();
@@ -151,7 +144,7 @@ Units& UnitsOf(WriteJob& job) {
   return *job.units;
 }
 
-nb::dict OpenUnits(WriteJob& job, bool keep_finished) {
+Row OpenUnits(WriteJob& job, bool keep_finished) {
   WriteJob once = job;
   once.wiring.keep_finished = keep_finished;
   once.units = nullptr;
@@ -185,7 +178,7 @@ nb::object WriteUnit(WriteJob& job, nb::handle task, nb::handle report) {
   return JsonToPython(Unwrap(call.Join()));
 }
 
-nb::dict FinishUnits(WriteJob& job) {
+Row FinishUnits(WriteJob& job) {
   Units& units = UnitsOf(job);
   const auto result =
       Unwrap(WhileOthersRun([&] { return units.coordinator.Finish(&units.writer); }));
@@ -276,18 +269,17 @@ void BindSink(nb::module_& m) {
            "something to tell of an earlier run.")
       .def(
           "open_units", &OpenUnits, nb::arg("keep_finished") = false,
-          nb::sig("def open_units(self, keep_finished: bool = False) -> dict[str, typing.Any]"),
           "Makes or resumes an output of units, and locks it: for the one process that "
           "coordinates those that write it. Gives {units: how many there are, left: tasks of those "
           "that are not written, kept_shards, notice, finished}.")
       .def(
           "add_unit",
-          [](WriteJob& job, nb::handle record) {
+          [](WriteJob& job, Row record) {
             Check(UnitsOf(job).coordinator.Add(JsonFromPython(record, "record")));
           },
-          nb::arg("record"), nb::sig("def add_unit(self, record: dict[str, typing.Any]) -> None"),
+          nb::arg("record"),
           "Notes in the output what write_unit() gave, here or in another process.")
-      .def("finish_units", &FinishUnits, nb::sig("def finish_units(self) -> dict[str, typing.Any]"),
+      .def("finish_units", &FinishUnits,
            "Ends the output when all units are noted, and says what was written, as run().")
       .def(
           "close_units", [](WriteJob& job) { job.units = nullptr; },

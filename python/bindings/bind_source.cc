@@ -33,7 +33,6 @@
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
 #include "operators/json_objects.h"
-#include "operators/python_stage.h"
 #include "operators/rows.h"
 #include "option_value.h"
 #include "py_source.h"
@@ -42,10 +41,6 @@ namespace easydata {
 namespace {
 
 constexpr int64_t kRowsAtOnce = 512;
-
-source::ReadContext CountingContext() {
-  return {SharedPool(), [](int64_t) {}};
-}
 
 /// A pass over a stream, for Python's iterators.
 class PassIterator {
@@ -82,12 +77,9 @@ class PassIterator {
           "this iterator was made before the process was forked, and the threads that it reads "
           "with are its parent's; make a new one here"));
     }
-    Result<std::optional<Batch>> next{std::optional<Batch>()};
-    {
-      WithoutGil released(std::move(kept));
-      next = exec::CatchExceptions([this] { return stage_->Next(); });
-    }
-    auto batch = Unwrap(std::move(next));
+    auto batch = Unwrap(WhileOthersRun(std::move(kept), [this] {
+      return exec::CatchExceptions([this] { return stage_->Next(); });
+    }));
     if (!batch.has_value()) Close();
     return batch;
   }
@@ -211,22 +203,23 @@ class BatchIterator {
 };
 
 /// A unit of a stream; null: all of it.
-std::shared_ptr<const Unit> UnitFromPython(nb::handle unit) {
-  if (unit.is_none()) return nullptr;
-  return std::make_shared<const Unit>(Unwrap(UnitFromJson(JsonFromPython(unit, "unit"))));
+std::shared_ptr<const Unit> UnitFromPython(const std::optional<Row>& unit) {
+  if (!unit.has_value()) return nullptr;
+  return std::make_shared<const Unit>(Unwrap(UnitFromJson(JsonFromPython(*unit, "unit"))));
+}
+
+/// Asks files for something, without the GIL.
+template <typename Method, typename... Arguments>
+auto AskSource(const PySource& self, Method method, Arguments... arguments) {
+  return Unwrap(WhileOthersRun(nb::find(self),
+                               [&] { return std::invoke(method, *self.source, arguments...); }));
 }
 
 /// Equal schemas that follow each other once, as Arrow IPC, with their number.
 std::vector<std::pair<nb::bytes, int64_t>> ColumnsOfFiles(const PySource& self) {
-  Result<std::vector<std::shared_ptr<arrow::Schema>>> columns =
-      std::vector<std::shared_ptr<arrow::Schema>>();
-  {
-    WithoutGil released(nb::find(self));
-    columns = self.source->ColumnsOfAll();
-  }
   std::vector<std::pair<nb::bytes, int64_t>> out;
   const arrow::Schema* last = nullptr;
-  for (const auto& schema : Unwrap(std::move(columns))) {
+  for (const auto& schema : AskSource(self, &source::Source::ColumnsOfAll)) {
     if (!out.empty() && schema.get() == last) {
       ++out.back().second;
       continue;
@@ -245,10 +238,8 @@ std::vector<std::optional<std::vector<int64_t>>> BlocksOfFiles(const PySource& s
   constexpr int kFilesAtOnce = 16;
   const size_t num_files = self.source->shard_names().size();
   std::vector<std::optional<std::vector<int64_t>>> out(num_files);
-  Status listed;
-  {
-    WithoutGil released(nb::find(self));
-    listed = exec::ParallelFor(num_files, kFilesAtOnce, [&](size_t i) -> Status {
+  Check(WhileOthersRun(nb::find(self), [&] {
+    return exec::ParallelFor(num_files, kFilesAtOnce, [&](size_t i) -> Status {
       auto blocks = self.source->ListBlocks(i);
       // Who reads it tells what is wrong with it.
       if (source::IsOfLostShard(blocks.status()) || blocks.status().IsInvalid())
@@ -257,8 +248,7 @@ std::vector<std::optional<std::vector<int64_t>>> BlocksOfFiles(const PySource& s
       if (!blocks->row_starts.empty()) out[i] = std::move(blocks->row_starts);
       return Status::OK();
     });
-  }
-  Check(listed);
+  }));
   return out;
 }
 
@@ -351,29 +341,6 @@ Stream GrainRowsOf(const PySource& self, nb::object columns, const nb::kwargs& g
   return Stream{Unwrap(source::GrainRowsPlan(self.source, std::move(options))), Owned()};
 }
 
-Stream PythonStream(nb::object open, std::vector<std::string> shard_names, nb::object columns,
-                    nb::object schema, nb::object description, const std::string& name,
-                    int64_t start_row, std::optional<int64_t> num_rows, nb::list inputs,
-                    const nb::kwargs& given) {
-  Owned owned;
-  auto source = std::make_shared<PythonSource>(owned.Lend(std::move(open)));
-  source->shard_names = std::move(shard_names);
-  source->columns = ColumnsFromPython(columns);
-  if (!schema.is_none()) source->schema = Unwrap(ImportSchema(schema));
-  source->name = name;
-  source->start_row = start_row;
-  source->num_rows = num_rows;
-  const auto order = OptionsFromPython<source::SourceShuffleOptions>(given);
-  std::vector<PlanInput> nodes;
-  for (size_t i = 0; i < nb::len(inputs); ++i) {
-    nodes.push_back({"input[" + std::to_string(i) + "].", nb::cast<Stream&>(inputs[i]).plan.node});
-  }
-  return Stream{
-      Unwrap(PythonStreamPlan(std::move(source), JsonFromPython(description, "description"), order,
-                              std::move(nodes))),
-      std::move(owned)};
-}
-
 /// What a for loop calls, without the way through the binding of a method: it is called for each
 /// row.
 PyObject* NextRow(PyObject* self) {
@@ -436,14 +403,6 @@ void BindSource(nb::module_& m) {
   static const std::string grain_rows_signature =
       SignatureOf("grain_rows", ConfigTypeOf<source::GrainOrderOptions>(),
                   "self, columns: dict[str, str] | None", "Stream");
-  static const std::string python_stream_signature =
-      SignatureOf("python_stream", ConfigTypeOf<source::SourceShuffleOptions>(),
-                  "open: collections.abc.Callable[..., "
-                  "collections.abc.Iterable[object]], shard_names: collections.abc.Sequence[str], "
-                  "columns: dict[str, str] | None = None, schema: object | None = None, "
-                  "description: dict[str, object] = {}, name: str = '', start_row: int = 0, "
-                  "num_rows: int | None = None, *, inputs: collections.abc.Sequence[Stream]",
-                  "Stream");
   static const std::string check_shuffle_signature =
       SignatureOf("check_shuffle", ConfigTypeOf<source::SourceShuffleOptions>(), "", "None");
   BindFiles(m);
@@ -466,22 +425,15 @@ void BindSource(nb::module_& m) {
       .def(
           "known_rows",
           [](const PySource& self, size_t shard) {
-            Result<std::optional<int64_t>> rows = std::optional<int64_t>();
-            {
-              WithoutGil released(nb::find(self));
-              rows = self.source->KnownRows(shard);
-            }
-            return Unwrap(std::move(rows));
+            return AskSource(self, &source::Source::KnownRows, shard);
           },
           nb::arg("shard"), "Rows of a shard where the file says so, else None.")
       .def(
           "count_rows",
           [](const PySource& self, size_t shard) {
-            Result<int64_t> rows = int64_t{0};
-            {
-              WithoutGil released(nb::find(self));
-              rows = self.source->CountRows(shard, CountingContext());
-            }
+            Result<int64_t> rows = WhileOthersRun(nb::find(self), [&] {
+              return self.source->CountRows(shard, {SharedPool(), [](int64_t) {}});
+            });
             if (!rows.ok()) {
               const auto name =
                   std::make_shared<const ShardRef>(ShardRef{"", self.source->shard_names()[shard]});
@@ -493,12 +445,7 @@ void BindSource(nb::module_& m) {
       .def(
           "num_blocks",
           [](const PySource& self, size_t shard) {
-            Result<source::Blocks> blocks = source::Blocks();
-            {
-              WithoutGil released(nb::find(self));
-              blocks = self.source->ListBlocks(shard);
-            }
-            return Unwrap(std::move(blocks)).count;
+            return AskSource(self, &source::Source::ListBlocks, shard).count;
           },
           nb::arg("shard"), "Row groups, record batches or chunks of lines of a shard.");
 
@@ -519,15 +466,6 @@ void BindSource(nb::module_& m) {
       "schema_of", [](const Stream& stream) { return ExportSchema(SchemaOf(stream)); },
       nb::arg("stream"), nb::sig("def schema_of(stream: Stream) -> typing.Any"),
       "The schema of a stream's batches, as a pyarrow.Schema.");
-  m.def("python_stream", &PythonStream, nb::arg("open"), nb::arg("shard_names"),
-        nb::arg("columns") = nb::none(), nb::arg("schema") = nb::none(),
-        nb::arg("description") = nb::dict(), nb::arg("name") = "", nb::arg("start_row") = 0,
-        nb::arg("num_rows") = nb::none(), nb::kw_only(), nb::arg("inputs"), nb::arg("order"),
-        nb::sig(python_stream_signature.c_str()),
-        "A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. "
-        "`num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are "
-        "made of, whose files are then this stream's; none where nothing is known of that.");
-
   m.def(
       "check_shuffle",
       [](const nb::kwargs& given) {
@@ -560,43 +498,36 @@ void BindSource(nb::module_& m) {
       .def("close", &BatchIterator::Close);
   m.def(
       "iterate_rows",
-      [](const Stream& stream, int64_t epoch, bool ahead, nb::handle unit, int num_threads) {
+      [](const Stream& stream, int64_t epoch, bool ahead, const std::optional<Row>& unit,
+         int num_threads) {
         return new RowIterator(stream, epoch, ahead, UnitFromPython(unit), num_threads);
       },
       nb::arg("stream"), nb::arg("epoch") = 0, nb::arg("ahead") = true,
       nb::arg("unit") = nb::none(), nb::arg("num_threads") = 0,
-      nb::sig("def iterate_rows(stream: Stream, epoch: int = 0, ahead: bool = True, unit: "
-              "dict[str, typing.Any] | None = None, num_threads: int = 0) -> RowIterator"),
       "One pass over a stream, row by row. For a look at the first rows, `ahead=False` reads no "
       "further than it must. `unit`: the part of it to read, one of divided(). `num_threads`: on "
       "so many of its own; 0: on those that all share who do not say.");
   m.def(
       "divided",
-      [](const Stream& stream, int64_t bytes) -> nb::object {
+      [](const Stream& stream, int64_t bytes) -> std::optional<nb::typed<nb::list, Row>> {
         const DivideFunction& divide = stream.plan.facts().divide;
-        if (divide == nullptr) return nb::none();
-        Result<std::vector<Unit>> units = std::vector<Unit>();
-        {
-          WithoutGil released;
-          units = divide(bytes);
-        }
+        if (divide == nullptr) return std::nullopt;
         nb::list out;
-        for (const Unit& unit : Unwrap(std::move(units))) out.append(JsonToPython(ToJson(unit)));
+        for (const Unit& unit : Unwrap(WhileOthersRun([&] { return divide(bytes); }))) {
+          out.append(JsonToPython(ToJson(unit)));
+        }
         return out;
       },
       nb::arg("stream"), nb::arg("bytes"),
-      nb::sig("def divided(stream: Stream, bytes: int) -> list[dict[str, typing.Any]] | None"),
       "The units of a stream, in its order, each of about so many bytes of its files, that may be "
       "read apart from each other; None where it cannot be divided.");
   m.def(
       "iterate_batches",
-      [](const Stream& stream, int64_t epoch, nb::handle unit, int num_threads) {
+      [](const Stream& stream, int64_t epoch, const std::optional<Row>& unit, int num_threads) {
         return new BatchIterator(stream, epoch, UnitFromPython(unit), num_threads);
       },
       nb::arg("stream"), nb::arg("epoch") = 0, nb::arg("unit") = nb::none(),
       nb::arg("num_threads") = 0,
-      nb::sig("def iterate_batches(stream: Stream, epoch: int = 0, unit: dict[str, typing.Any] | "
-              "None = None, num_threads: int = 0) -> BatchIterator"),
       "One pass over a stream, batch by batch; `unit` and `num_threads` as iterate_rows() has "
       "them.");
 }

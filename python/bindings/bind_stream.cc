@@ -14,12 +14,9 @@
 namespace easydata {
 
 std::shared_ptr<arrow::Schema> SchemaOf(const Stream& stream) {
-  Result<std::shared_ptr<arrow::Schema>> schema = std::shared_ptr<arrow::Schema>();
-  {
-    WithoutGil released(nb::find(stream));
-    schema = exec::CatchExceptions([&] { return stream.plan.schema(); });
-  }
-  return Unwrap(std::move(schema));
+  return Unwrap(WhileOthersRun(nb::find(stream), [&] {
+    return exec::CatchExceptions([&] { return stream.plan.schema(); });
+  }));
 }
 
 void BindStream(nb::module_& m) {

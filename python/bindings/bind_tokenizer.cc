@@ -126,11 +126,8 @@ nb::tuple EncodeBatch(const TextEncoder& encoder, nb::handle texts, bool add_spe
   const EncodeOptions options = {add_special_tokens, max_length, true};
   const int threads = ThreadsOr(num_threads);
   CutTexts cut;
-  Result<std::shared_ptr<arrow::Array>> encoded;
-  {
-    WithoutGil released(nb::find(encoder));
-    encoded = EncodeChunks(encoder, *chunks, options, threads, &cut);
-  }
+  auto encoded = WhileOthersRun(
+      nb::find(encoder), [&] { return EncodeChunks(encoder, *chunks, options, threads, &cut); });
   return nb::make_tuple(ExportArray(Unwrap(std::move(encoded))), cut.texts);
 }
 
@@ -141,12 +138,8 @@ IdArray Encode(const TextEncoder& encoder, nb::str text, bool add_special_tokens
   const EncodeOptions options = {add_special_tokens, max_length, true};
   auto ids = std::make_unique<std::vector<int32_t>>();
   if (const auto* native = dynamic_cast<const Tokenizer*>(&encoder)) {
-    Status status;
-    {
-      WithoutGil released(nb::find(encoder));
-      status = native->Encode(view, options, ids.get());
-    }
-    Check(status);
+    Check(WhileOthersRun(nb::find(encoder),
+                         [&] { return native->Encode(view, options, ids.get()); }));
   } else {
     arrow::LargeStringBuilder builder;
     Check(builder.Append(view));
@@ -202,12 +195,9 @@ nb::object DecodeBatch(const TextEncoder& encoder, nb::handle lists, bool skip_s
   if (native == nullptr) {
     return ExportArray(LibraryTexts(Library(encoder), *rows, skip_special_tokens));
   }
-  Result<std::shared_ptr<arrow::Array>> texts;
-  {
-    WithoutGil released(nb::find(encoder));
-    texts = native->decoder()->DecodeBatch(*rows, skip_special_tokens, ThreadsOr(num_threads));
-  }
-  return ExportArray(Unwrap(std::move(texts)));
+  return ExportArray(Unwrap(WhileOthersRun(nb::find(encoder), [&] {
+    return native->decoder()->DecodeBatch(*rows, skip_special_tokens, ThreadsOr(num_threads));
+  })));
 }
 
 std::unique_ptr<DecodeStream> MakeDecodeStream(const TextEncoder& encoder, bool skip_special_tokens,
@@ -326,26 +316,15 @@ void BindTokenizer(nb::module_& m) {
           },
           nb::arg("encoder"), nb::kw_only(), nb::arg("name"), nb::arg("eos_id").none(),
           nb::arg("bos_id").none(), nb::arg("pad_id").none(), nb::arg("special"),
-          "`special`: ids that the tokenizer's configuration names, beside those of its file.")
-      .def_prop_ro("fingerprint", [](const Vocabulary& self) { return self.fingerprint; })
-      .def_prop_ro("name", [](const Vocabulary& self) { return self.name; })
-      .def_prop_ro("id_limit", [](const Vocabulary& self) { return self.id_limit; })
-      .def_prop_ro("eos_id", [](const Vocabulary& self) { return self.eos_id; })
-      .def_prop_ro("bos_id", [](const Vocabulary& self) { return self.bos_id; })
-      .def_prop_ro("pad_id", [](const Vocabulary& self) { return self.pad_id; })
-      .def_prop_ro(
-          "is_stored", [](const Vocabulary& self) { return self.is_stored(); },
-          "Whether a file tells of it, beside tokens that were made before.");
+          "`special`: ids that the tokenizer's configuration names, beside those of its file.");
   m.def(
       "native_tokenizer",
       [](nb::bytes json, int64_t word_cache_bytes, const std::string& kernels,
          bool split_special_tokens, bool truncate_left) {
-        Result<std::shared_ptr<const Tokenizer>> tokenizer;
-        {
-          WithoutGil released;
-          tokenizer = Tokenizer::FromJson(
+        auto tokenizer = WhileOthersRun([&] {
+          return Tokenizer::FromJson(
               View(json), {word_cache_bytes, kernels, split_special_tokens, truncate_left});
-        }
+        });
         return std::const_pointer_cast<TextEncoder>(
             std::static_pointer_cast<const TextEncoder>(Unwrap(std::move(tokenizer))));
       },

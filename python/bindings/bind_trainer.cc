@@ -1,7 +1,9 @@
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -38,20 +40,14 @@ using trainer::ExampleMaker;
 auto AskForEnds(Borrowed borrowed) {
   return [borrowed = std::move(borrowed)](std::string_view text, std::span<const int32_t> ids,
                                           std::vector<size_t>* ends) -> Status {
-    EngineGil gil;
-    if (!gil.held()) return EngineGil::Ending();
-    const nb::object ask = borrowed.Get();
-    if (!ask.is_valid()) return Borrowed::Gone();
-    try {
+    const auto given_to = [&](const nb::object& ask) {
       nb::list given;
       for (const int32_t id : ids) given.append(id);
-      *ends = nb::cast<std::vector<size_t>>(
-          CallPython([&] { return ask(nb::str(text.data(), text.size()), given); }));
-      if (ends->size() == ids.size()) return Status::OK();
-      return Status::Invalid("the tokenizer's offsets are not those of its ids");
-    } catch (nb::python_error& error) {
-      return borrowed.Error(error);
-    }
+      return ask(nb::str(text.data(), text.size()), given);
+    };
+    ARROW_ASSIGN_OR_RAISE(*ends, CallBorrowed<std::vector<size_t>>(borrowed, given_to));
+    if (ends->size() == ids.size()) return Status::OK();
+    return Status::Invalid("the tokenizer's offsets are not those of its ids");
   };
 }
 
@@ -181,18 +177,14 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
   };
   step.check_first_row =
       [borrowed = owned.Lend(std::move(check_first_row))](const std::vector<std::string>& names) {
-        return CallBorrowed<bool>(borrowed,
-                                  [&](const nb::object& check) {
-                                    check(names);
-                                    return nb::bool_(true);
-                                  })
-            .status();
+        return RunBorrowed(borrowed, [&](const nb::object& check) { check(names); });
       };
   return {std::move(step), std::move(owned)};
 }
 
 /// The examples of one row of Python's, and what was left out or cut of it.
-nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row) {
+std::pair<nb::typed<nb::list, Row>, nb::typed<nb::list, std::tuple<nb::str, int64_t, int64_t>>>
+ExamplesOf(const PyExampleMaker& maker, nb::handle row) {
   std::string text;
   Check(JsonTextOf(row, &text));
   Batch batch;
@@ -207,28 +199,21 @@ nb::tuple ExamplesOf(const PyExampleMaker& maker, nb::handle row) {
   const auto own = maker.maker->For(trainer::FormsOf(*batch.rows));
   const auto op =
       trainer::ExampleOp(own == nullptr ? maker.maker : own, maker.context, std::move(options));
-  auto made = [&] {
-    WithoutGil released;
-    return op->Apply(std::move(batch));
-  }();
-  const Batch examples = Unwrap(std::move(made));
+  const Batch examples = Unwrap(WhileOthersRun([&] { return op->Apply(std::move(batch)); }));
   nb::list dropped;
   for (const DropCount& count : examples.dropped) {
     dropped.append(nb::make_tuple(count.reason, count.rows, count.tokens));
   }
-  return nb::make_tuple(RowsToPython(examples), dropped);
+  return {RowsToPython(examples), dropped};
 }
 
 /// The texts of a row's examples: [(text, [(role, begin, end, left_out)], error)], in bytes.
 nb::list ExplainRow(const PyExampleMaker& maker, nb::handle row) {
   std::string text;
   Check(JsonTextOf(row, &text));
-  auto explained = [&] {
-    WithoutGil released;
-    return trainer::ExplainRow(*maker.maker, *maker.context, text);
-  }();
   nb::list out;
-  for (const trainer::ExplainedText& each : Unwrap(std::move(explained))) {
+  for (const trainer::ExplainedText& each : Unwrap(WhileOthersRun(
+           [&] { return trainer::ExplainRow(*maker.maker, *maker.context, text); }))) {
     nb::list turns;
     for (const auto& turn : each.turns) {
       turns.append(nb::make_tuple(turn.role, turn.begin, turn.end, turn.left_out));
@@ -247,10 +232,7 @@ void BindMaker(nb::module_& m, const char* function, Make make, const char* doc)
   m.def(
       function,
       [make](const PyExampleContext& context, const O& options) {
-        auto made = [&] {
-          WithoutGil released;
-          return make(context.context, options);
-        }();
+        auto made = WhileOthersRun([&] { return make(context.context, options); });
         return PyExampleMaker{Unwrap(std::move(made)), context.context, context.owned};
       },
       nb::arg("context"), nb::arg("options"), doc);
@@ -288,8 +270,6 @@ void BindTrainer(nb::module_& m) {
           },
           "The columns that are made.")
       .def("examples_of", &ExamplesOf, nb::arg("row"),
-           nb::sig("def examples_of(self, row: object) -> "
-                   "tuple[list[dict[str, Any]], list[tuple[str, int, int]]]"),
            "The examples of one row, and what was left out or cut of them: (reason, rows, "
            "tokens).")
       .def("explain", &ExplainRow, nb::arg("row"),
@@ -302,11 +282,8 @@ void BindTrainer(nb::module_& m) {
           [](const PyExampleMaker& self, nb::handle row) {
             std::string text;
             Check(JsonTextOf(row, &text));
-            auto read = [&] {
-              WithoutGil released;
-              return trainer::FieldsRead(*self.maker, *self.context, text);
-            }();
-            const std::set<std::string> names = Unwrap(std::move(read));
+            const std::set<std::string> names = Unwrap(WhileOthersRun(
+                [&] { return trainer::FieldsRead(*self.maker, *self.context, text); }));
             return std::vector<std::string>(names.begin(), names.end());
           },
           nb::arg("row"),
@@ -316,11 +293,7 @@ void BindTrainer(nb::module_& m) {
           "token_ends",
           [](const PyExampleMaker& self, const std::string& text, std::vector<int32_t> ids) {
             std::vector<size_t> ends;
-            auto found = [&] {
-              WithoutGil released;
-              return self.context->span_finder.Find(text, ids, &ends);
-            }();
-            Check(found);
+            Check(WhileOthersRun([&] { return self.context->span_finder.Find(text, ids, &ends); }));
             return ends;
           },
           nb::arg("text"), nb::arg("ids"),

@@ -11,6 +11,7 @@
 #include "cut_report.h"
 #include "easydata/plan/tokenize_plan.h"
 #include "easydata/transform/column_op.h"
+#include "operators/call_borrowed.h"
 #include "operators/engine_gil.h"
 
 namespace easydata {
@@ -31,18 +32,11 @@ Stream TokenizeStream(const Stream& stream, nb::handle_t<tokenizers::TextEncoder
 plan::CutCallback TellFromPython(nb::object report, Owned* owned) {
   if (report.is_none()) return nullptr;
   return [report = owned->Lend(std::move(report))](const plan::CutReport& cuts) -> Status {
-    EngineGil gil;
-    if (!gil.held()) return EngineGil::Ending();
-    const nb::object tell = report.Get();
-    if (!tell.is_valid()) return Borrowed::Gone();
-    try {
+    return RunBorrowed(report, [&](const nb::object& tell) {
       for (const auto& [source, cut] : cuts.by_source) {
         tell(cuts.is_first ? "first" : "all", source, cut.documents, cut.tokens);
       }
-    } catch (nb::python_error& error) {
-      return report.Error(error);
-    }
-    return Status::OK();
+    });
   };
 }
 

@@ -4,6 +4,10 @@
 
 namespace easydata {
 
+// What stubs show of a type of Python's; of arguments the outer type alone is looked at.
+using Row = nb::typed<nb::dict, nb::str, nb::any>;
+using Callable = nb::typed<nb::callable, nb::object(...)>;
+
 void BindStream(nb::module_& m);
 void BindPlan(nb::module_& m);
 void BindConfig(nb::module_& m);

@@ -148,28 +148,6 @@ class Vocabulary:
         `special`: ids that the tokenizer's configuration names, beside those of its file.
         """
 
-    @property
-    def fingerprint(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def id_limit(self) -> int: ...
-
-    @property
-    def eos_id(self) -> int | None: ...
-
-    @property
-    def bos_id(self) -> int | None: ...
-
-    @property
-    def pad_id(self) -> int | None: ...
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether a file tells of it, beside tokens that were made before."""
-
 def native_tokenizer(json: bytes, word_cache_bytes: int = 16777216, kernels: str = '', split_special_tokens: bool = False, truncate_left: bool = False) -> TextEncoder:
     """
     The native engine for a tokenizer.json; NotImplementedError when it does not take the file.
@@ -346,11 +324,6 @@ def make_source(files: FileListing, format: str, options: dict[str, object]) -> 
 def schema_of(stream: Stream) -> Any:
     """The schema of a stream's batches, as a pyarrow.Schema."""
 
-def python_stream(open: Callable[..., Iterable[object]], shard_names: Sequence[str], columns: dict[str, str] | None = None, schema: object | None = None, description: dict[str, object] = {}, name: str = '', start_row: int = 0, num_rows: int | None = None, *, inputs: Sequence[Stream], mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
-    """
-    A stream of what open(shard name, row) yields: rows as dicts, or Arrow record batches. `num_rows`: of the only shard, any row of which is at hand. `inputs`: what the rows are made of, whose files are then this stream's; none where nothing is known of that.
-    """
-
 def check_shuffle(*, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> None:
     """Raises TypeError or ValueError for what source.shuffle() cannot do."""
 
@@ -416,7 +389,7 @@ class RecordFiles:
 class TokenStore:
     """Keeps blocks of tokens in a folder, or in memory."""
 
-    def __init__(self, folder: str, *, max_bytes: int | None = None, expiry_seconds: int | None = None, compression: str = 'none', memory_blocks: int = 0, file_bytes: int = 67108864, queue_bytes: int = 268435456, storage_options: object = None) -> None:
+    def __init__(self, folder: str, *, max_bytes: int | None = None, expiry_seconds: int | None = None, compression: str = 'none', memory_blocks: int = 0, storage_options: object = None) -> None:
         """
         Opens the store of a folder, which is made where it is not there; "": in memory alone.
         """
@@ -835,9 +808,9 @@ def shuffle_limits() -> dict[str, int]:
 def part_numbers(num_rows: int, *, parts: Mapping[str, float] | None = None, part: str | None = None, part_seed: int = 0, part_by: str | None = None) -> numpy.typing.NDArray[numpy.int64]:
     """Which of counted rows are in a part, in order."""
 
-def shuffle_window(stream: Stream, rows: int, seed: int = 0, key: str = 'shuffle', bytes: int = 0, rows_per_batch: int = 0) -> Stream:
+def shuffle_window(stream: Stream, rows: int, seed: int = 0, key: str = 'shuffle') -> Stream:
     """
-    Permutes rows within windows of `rows` rows or `bytes` bytes, by (seed, epoch, window).
+    Permutes rows within windows of `rows` rows, or of the bytes that one may take, by (seed, epoch, window).
     """
 
 def repeat(stream: Stream, passes: int | None = None) -> Stream:
@@ -1002,9 +975,6 @@ class Loader:
         """
 
     def close(self) -> None: ...
-
-    @property
-    def closed(self) -> bool: ...
 
 def whole_number(name: str, value: int) -> int:
     """

@@ -29,18 +29,27 @@ Result<T*> Pointer(nb::handle capsule, const char* name) {
   return static_cast<T*>(pointer);
 }
 
-Result<std::pair<nb::object, nb::object>> ArrayCapsules(nb::handle object) {
-  if (!nb::hasattr(object, "__arrow_c_array__")) {
-    return Status::TypeError("expected Arrow data (an object with __arrow_c_array__), got ",
+/// What a method of the protocol gives; `wanted` is what objects with it are.
+Result<nb::object> Capsules(nb::handle object, const char* method, const char* wanted) {
+  if (!nb::hasattr(object, method)) {
+    return Status::TypeError("expected ", wanted, " (an object with ", method, "), got ",
                              ClassName(object));
   }
   try {
-    nb::tuple pair =
-        nb::cast<nb::tuple>(CallPython([&] { return object.attr("__arrow_c_array__")(); }));
-    return std::pair<nb::object, nb::object>(pair[0], pair[1]);
+    return CallPython([&] { return nb::object(object.attr(method)()); });
   } catch (nb::python_error& error) {
     return PythonError(error);
   }
+}
+
+/// What `import` makes of an object's array, which has its own schema.
+template <typename Import>
+auto ImportBy(nb::handle object, Import import)
+    -> decltype(import(static_cast<ArrowArray*>(nullptr), static_cast<ArrowSchema*>(nullptr))) {
+  ARROW_ASSIGN_OR_RAISE(const nb::object pair, Capsules(object, "__arrow_c_array__", "Arrow data"));
+  ARROW_ASSIGN_OR_RAISE(auto* schema, Pointer<ArrowSchema>(pair[0], kSchemaName));
+  ARROW_ASSIGN_OR_RAISE(auto* array, Pointer<ArrowArray>(pair[1], kArrayName));
+  return import(array, schema);
 }
 
 template <typename T>
@@ -76,10 +85,8 @@ nb::object FromCapsules(const char* type, const Capsules&... capsules) {
 }  // namespace
 
 Result<std::shared_ptr<arrow::Array>> ImportArray(nb::handle object) {
-  ARROW_ASSIGN_OR_RAISE(auto capsules, ArrayCapsules(object));
-  ARROW_ASSIGN_OR_RAISE(auto* schema, Pointer<ArrowSchema>(capsules.first, kSchemaName));
-  ARROW_ASSIGN_OR_RAISE(auto* array, Pointer<ArrowArray>(capsules.second, kArrayName));
-  return arrow::ImportArray(array, schema);
+  return ImportBy(object,
+                  [](auto* array, auto* schema) { return arrow::ImportArray(array, schema); });
 }
 
 Result<std::shared_ptr<arrow::ChunkedArray>> ImportChunkedArray(nb::handle object) {
@@ -87,38 +94,20 @@ Result<std::shared_ptr<arrow::ChunkedArray>> ImportChunkedArray(nb::handle objec
     ARROW_ASSIGN_OR_RAISE(auto array, ImportArray(object));
     return std::make_shared<arrow::ChunkedArray>(std::move(array));
   }
-  if (!nb::hasattr(object, "__arrow_c_stream__")) {
-    return Status::TypeError("expected Arrow data (an object with __arrow_c_stream__), got ",
-                             ClassName(object));
-  }
-  nb::object capsule;
-  try {
-    capsule = CallPython([&] { return object.attr("__arrow_c_stream__")(); });
-  } catch (nb::python_error& error) {
-    return PythonError(error);
-  }
+  ARROW_ASSIGN_OR_RAISE(const nb::object capsule,
+                        Capsules(object, "__arrow_c_stream__", "Arrow data"));
   ARROW_ASSIGN_OR_RAISE(auto* stream, Pointer<ArrowArrayStream>(capsule, kStreamName));
   return arrow::ImportChunkedArray(stream);
 }
 
 Result<std::shared_ptr<arrow::RecordBatch>> ImportBatch(nb::handle object) {
-  ARROW_ASSIGN_OR_RAISE(auto capsules, ArrayCapsules(object));
-  ARROW_ASSIGN_OR_RAISE(auto* schema, Pointer<ArrowSchema>(capsules.first, kSchemaName));
-  ARROW_ASSIGN_OR_RAISE(auto* array, Pointer<ArrowArray>(capsules.second, kArrayName));
-  return arrow::ImportRecordBatch(array, schema);
+  return ImportBy(
+      object, [](auto* array, auto* schema) { return arrow::ImportRecordBatch(array, schema); });
 }
 
 Result<std::shared_ptr<arrow::Schema>> ImportSchema(nb::handle object) {
-  if (!nb::hasattr(object, "__arrow_c_schema__")) {
-    return Status::TypeError("expected an Arrow schema (an object with __arrow_c_schema__), got ",
-                             ClassName(object));
-  }
-  nb::object capsule;
-  try {
-    capsule = CallPython([&] { return object.attr("__arrow_c_schema__")(); });
-  } catch (nb::python_error& error) {
-    return PythonError(error);
-  }
+  ARROW_ASSIGN_OR_RAISE(const nb::object capsule,
+                        Capsules(object, "__arrow_c_schema__", "an Arrow schema"));
   ARROW_ASSIGN_OR_RAISE(auto* schema, Pointer<ArrowSchema>(capsule, kSchemaName));
   return arrow::ImportSchema(schema);
 }

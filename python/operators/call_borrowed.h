@@ -23,4 +23,15 @@ Result<T> CallBorrowed(const Borrowed& borrowed, Work work) {
   }
 }
 
+/// The same of work whose result nobody wants.
+template <typename Work>
+Status RunBorrowed(const Borrowed& borrowed, Work work) {
+  return CallBorrowed<bool>(borrowed,
+                            [&](const nb::object& object) {
+                              work(object);
+                              return nb::bool_(true);
+                            })
+      .status();
+}
+
 }  // namespace easydata

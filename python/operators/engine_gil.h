@@ -77,6 +77,17 @@ class WithoutGil {
   std::optional<exec::WorkScope> working_;
 };
 
+/// What `work` returns, done without the GIL. `kept` is what it uses, as WithoutGil has it.
+template <typename Work>
+auto WhileOthersRun(nb::object kept, Work work) {
+  WithoutGil released(std::move(kept));
+  return work();
+}
+template <typename Work>
+auto WhileOthersRun(Work work) {
+  return WhileOthersRun(nb::object(), std::move(work));
+}
+
 /// Stops this thread for ever.
 [[noreturn]] void StopThread();
 

@@ -3,6 +3,8 @@
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
+#include <arrow/visit_type_inline.h>
 
 #include <utility>
 
@@ -31,45 +33,41 @@ class NullValues : public ColumnValues {
   PyObject* Get(int64_t) override { return NewNone(); }
 };
 
-template <typename ArrayType, PyObject* (*Make)(const ArrayType&, int64_t)>
+/// A value of a number, text or bytes.
+template <typename ArrayType>
+PyObject* MakeValue(const ArrayType& array, int64_t i) {
+  using Type = typename ArrayType::TypeClass;
+  if constexpr (arrow::is_boolean_type<Type>::value) {
+    return Py_NewRef(array.Value(i) ? Py_True : Py_False);
+  } else if constexpr (arrow::is_string_type<Type>::value) {
+    return TextToPython(array.GetView(i));
+  } else if constexpr (arrow::is_base_binary_type<Type>::value) {
+    const std::string_view view = array.GetView(i);
+    return PyBytes_FromStringAndSize(view.data(), static_cast<Py_ssize_t>(view.size()));
+  } else if constexpr (arrow::is_floating_type<Type>::value) {
+    return PyFloat_FromDouble(array.Value(i));
+  } else if constexpr (arrow::is_signed_integer_type<Type>::value) {
+    return PyLong_FromLongLong(array.Value(i));
+  } else {
+    return PyLong_FromUnsignedLongLong(array.Value(i));
+  }
+}
+
+template <typename ArrayType>
 class PlainValues : public ColumnValues {
  public:
   explicit PlainValues(const arrow::Array& array)
       : array_(static_cast<const ArrayType&>(array)), has_nulls_(array.null_count() > 0) {}
+
   PyObject* Get(int64_t i) override {
     if (has_nulls_ && array_.IsNull(i)) return NewNone();
-    return Make(array_, i);
+    return MakeValue(array_, i);
   }
 
  private:
   const ArrayType& array_;
   const bool has_nulls_;
 };
-
-template <typename ArrayType>
-PyObject* MakeSigned(const ArrayType& array, int64_t i) {
-  return PyLong_FromLongLong(array.Value(i));
-}
-template <typename ArrayType>
-PyObject* MakeUnsigned(const ArrayType& array, int64_t i) {
-  return PyLong_FromUnsignedLongLong(array.Value(i));
-}
-template <typename ArrayType>
-PyObject* MakeFloat(const ArrayType& array, int64_t i) {
-  return PyFloat_FromDouble(array.Value(i));
-}
-PyObject* MakeBool(const arrow::BooleanArray& array, int64_t i) {
-  return Py_NewRef(array.Value(i) ? Py_True : Py_False);
-}
-template <typename ArrayType>
-PyObject* MakeText(const ArrayType& array, int64_t i) {
-  return TextToPython(array.GetView(i));
-}
-template <typename ArrayType>
-PyObject* MakeBytes(const ArrayType& array, int64_t i) {
-  const std::string_view view = array.GetView(i);
-  return PyBytes_FromStringAndSize(view.data(), static_cast<Py_ssize_t>(view.size()));
-}
 
 /// Exotic types: what pyarrow makes of them, a column at a time.
 class ForeignValues : public ColumnValues {
@@ -192,100 +190,60 @@ class JsonTextValues : public ColumnValues {
   JsonValues* json_;
 };
 
-template <typename ArrayType>
-ValuesPtr Signed(const arrow::Array& array) {
-  return std::make_unique<PlainValues<ArrayType, MakeSigned<ArrayType>>>(array);
-}
-template <typename ArrayType>
-ValuesPtr Unsigned(const arrow::Array& array) {
-  return std::make_unique<PlainValues<ArrayType, MakeUnsigned<ArrayType>>>(array);
-}
+ValuesPtr NativeValues(const std::shared_ptr<arrow::Array>& array);
+
+/// Makes the values of an array by its type.
+struct ValuesOfType {
+  const arrow::Array& array;
+  ValuesPtr made = nullptr;
+
+  template <typename T>
+  Status Visit(const T& /*type*/) {
+    if constexpr (arrow::is_null_type<T>::value) {
+      made = std::make_unique<NullValues>();
+    } else if constexpr (arrow::is_boolean_type<T>::value || arrow::is_integer_type<T>::value ||
+                         arrow::is_physical_floating_type<T>::value ||
+                         arrow::is_base_binary_type<T>::value) {
+      made = std::make_unique<PlainValues<typename arrow::TypeTraits<T>::ArrayType>>(array);
+    } else if constexpr (arrow::is_list_type<T>::value) {
+      using ListArrayType = typename arrow::TypeTraits<T>::ArrayType;
+      auto items = NativeValues(static_cast<const ListArrayType&>(array).values());
+      if (items != nullptr) {
+        made = std::make_unique<ListValues<ListArrayType>>(array, std::move(items));
+      }
+    }
+    return Status::OK();
+  }
+  Status Visit(const arrow::MapType& /*type*/) {
+    const auto& map = static_cast<const arrow::MapArray&>(array);
+    auto keys = NativeValues(map.keys());
+    auto items = NativeValues(map.items());
+    if (keys != nullptr && items != nullptr) {
+      made = std::make_unique<MapValues>(map, std::move(keys), std::move(items));
+    }
+    return Status::OK();
+  }
+  Status Visit(const arrow::StructType& type) {
+    std::vector<ValuesPtr> values;
+    for (int i = 0; i < type.num_fields(); ++i) {
+      values.push_back(NativeValues(static_cast<const arrow::StructArray&>(array).field(i)));
+      if (values.back() == nullptr) return Status::OK();
+    }
+    made = std::make_unique<StructValues>(array, std::move(values));
+    return Status::OK();
+  }
+  Status Visit(const arrow::DictionaryType& /*type*/) {
+    auto values = NativeValues(static_cast<const arrow::DictionaryArray&>(array).dictionary());
+    if (values != nullptr) made = std::make_unique<DictionaryValues>(array, std::move(values));
+    return Status::OK();
+  }
+};
 
 /// Null where the type, or one inside it, is left to pyarrow.
 ValuesPtr NativeValues(const std::shared_ptr<arrow::Array>& array) {
-  using arrow::Type;
-  switch (array->type_id()) {
-    case Type::NA:
-      return std::make_unique<NullValues>();
-    case Type::BOOL:
-      return std::make_unique<PlainValues<arrow::BooleanArray, MakeBool>>(*array);
-    case Type::INT8:
-      return Signed<arrow::Int8Array>(*array);
-    case Type::INT16:
-      return Signed<arrow::Int16Array>(*array);
-    case Type::INT32:
-      return Signed<arrow::Int32Array>(*array);
-    case Type::INT64:
-      return Signed<arrow::Int64Array>(*array);
-    case Type::UINT8:
-      return Unsigned<arrow::UInt8Array>(*array);
-    case Type::UINT16:
-      return Unsigned<arrow::UInt16Array>(*array);
-    case Type::UINT32:
-      return Unsigned<arrow::UInt32Array>(*array);
-    case Type::UINT64:
-      return Unsigned<arrow::UInt64Array>(*array);
-    case Type::FLOAT:
-      return std::make_unique<PlainValues<arrow::FloatArray, MakeFloat<arrow::FloatArray>>>(*array);
-    case Type::DOUBLE:
-      return std::make_unique<PlainValues<arrow::DoubleArray, MakeFloat<arrow::DoubleArray>>>(
-          *array);
-    case Type::STRING:
-      return std::make_unique<PlainValues<arrow::StringArray, MakeText<arrow::StringArray>>>(
-          *array);
-    case Type::LARGE_STRING:
-      return std::make_unique<
-          PlainValues<arrow::LargeStringArray, MakeText<arrow::LargeStringArray>>>(*array);
-    case Type::BINARY:
-      return std::make_unique<PlainValues<arrow::BinaryArray, MakeBytes<arrow::BinaryArray>>>(
-          *array);
-    case Type::LARGE_BINARY:
-      return std::make_unique<
-          PlainValues<arrow::LargeBinaryArray, MakeBytes<arrow::LargeBinaryArray>>>(*array);
-    case Type::LIST: {
-      const auto& list = static_cast<const arrow::ListArray&>(*array);
-      auto items = NativeValues(list.values());
-      if (items == nullptr) return nullptr;
-      return std::make_unique<ListValues<arrow::ListArray>>(list, std::move(items));
-    }
-    case Type::LARGE_LIST: {
-      const auto& list = static_cast<const arrow::LargeListArray&>(*array);
-      auto items = NativeValues(list.values());
-      if (items == nullptr) return nullptr;
-      return std::make_unique<ListValues<arrow::LargeListArray>>(list, std::move(items));
-    }
-    case Type::FIXED_SIZE_LIST: {
-      const auto& list = static_cast<const arrow::FixedSizeListArray&>(*array);
-      auto items = NativeValues(list.values());
-      if (items == nullptr) return nullptr;
-      return std::make_unique<ListValues<arrow::FixedSizeListArray>>(list, std::move(items));
-    }
-    case Type::MAP: {
-      const auto& map = static_cast<const arrow::MapArray&>(*array);
-      auto keys = NativeValues(map.keys());
-      auto items = NativeValues(map.items());
-      if (keys == nullptr || items == nullptr) return nullptr;
-      return std::make_unique<MapValues>(map, std::move(keys), std::move(items));
-    }
-    case Type::STRUCT: {
-      const auto& fields = static_cast<const arrow::StructArray&>(*array);
-      std::vector<ValuesPtr> values;
-      for (int i = 0; i < fields.num_fields(); ++i) {
-        auto value = NativeValues(fields.field(i));
-        if (value == nullptr) return nullptr;
-        values.push_back(std::move(value));
-      }
-      return std::make_unique<StructValues>(fields, std::move(values));
-    }
-    case Type::DICTIONARY: {
-      const auto& dictionary = static_cast<const arrow::DictionaryArray&>(*array);
-      auto values = NativeValues(dictionary.dictionary());
-      if (values == nullptr) return nullptr;
-      return std::make_unique<DictionaryValues>(dictionary, std::move(values));
-    }
-    default:
-      return nullptr;
-  }
+  ValuesOfType values{*array};
+  Check(arrow::VisitTypeInline(*array->type(), &values));
+  return std::move(values.made);
 }
 
 }  // namespace

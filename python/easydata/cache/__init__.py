@@ -2,35 +2,6 @@
 
 """Values and datasets that are kept between runs: in memory, in files, by keys."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.cache.datasets import DatasetCache
-    from easydata.cache.disk import DiskCache
-    from easydata.cache.layer import CacheLayer
-    from easydata.cache.manager import TreeCacheManager
-    from easydata.cache.memory import MemoryCache
-    from easydata.cache.metadata import CacheMetadata
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "CacheLayer": "easydata.cache.layer",
-            "CacheMetadata": "easydata.cache.metadata",
-            "DatasetCache": "easydata.cache.datasets",
-            "DiskCache": "easydata.cache.disk",
-            "MemoryCache": "easydata.cache.memory",
-            "TreeCacheManager": "easydata.cache.manager",
-        },
-    )
-
-__all__ = [
-    "CacheLayer",
-    "CacheMetadata",
-    "DatasetCache",
-    "DiskCache",
-    "MemoryCache",
-    "TreeCacheManager",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -2,13 +2,6 @@
 
 """The command `easydata`."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.cli.command import main
-else:
-    __getattr__, __dir__ = lazy_names(__name__, {"main": "easydata.cli.command"})
-
-__all__ = ["main"]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -54,6 +54,8 @@ class TakesOptions:
     was given.
     """
 
+    _take: Callable[..., None]
+
     def __init_subclass__(
         cls,
         *,
@@ -75,7 +77,7 @@ class TakesOptions:
                 option that has another name here is written "name=option".
             required: Options that have a default in the engine, but must be given here.
             keywords: Options that are given by name; None: all others.
-            without: Options that it does not have.
+            without: Options, and parameters of an inherited `_take`, that it does not have.
             types: Types of options that may be given in other ways than the engine takes them.
             defaults: Defaults that differ from the engine's.
             texts: What own parameters are that the engine does not declare.
@@ -86,7 +88,7 @@ class TakesOptions:
             return
         declared = declared_options(options)
         own_texts = {**declared_parameters(options), **(texts or {})}
-        take: Callable[..., None] = vars(cls)["_take"]
+        take: Callable[..., None] = cls._take
         own = dict(list(inspect.signature(take).parameters.items())[1:-1])
         by_position = [_halves(each) for each in positional]
         taken = {*without, *(option for _, option in by_position)}

@@ -2,39 +2,6 @@
 
 """Work on many machines with Ray."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.distributed.ray_jobs import (
-        RayPreprocessor,
-        parallel_process_shards,
-        tokenize_with_ray,
-    )
-    from easydata.distributed.tokenize_worker import (
-        RayTokenizeWorker,
-        TokenizeBatch,
-        TokenizedBatch,
-    )
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "RayPreprocessor": "easydata.distributed.ray_jobs",
-            "RayTokenizeWorker": "easydata.distributed.tokenize_worker",
-            "TokenizeBatch": "easydata.distributed.tokenize_worker",
-            "TokenizedBatch": "easydata.distributed.tokenize_worker",
-            "parallel_process_shards": "easydata.distributed.ray_jobs",
-            "tokenize_with_ray": "easydata.distributed.ray_jobs",
-        },
-    )
-
-__all__ = [
-    "RayPreprocessor",
-    "RayTokenizeWorker",
-    "TokenizeBatch",
-    "TokenizedBatch",
-    "parallel_process_shards",
-    "tokenize_with_ray",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -469,9 +469,12 @@ def save_iterator(
     """
     rows = iter(iterator)
 
-    stream = _native.python_stream(
-        lambda shard, row: rows, ["iterator"], None, description={"kind": "iterator"}, inputs=[]
-    )
+    stream = _native.python_rows(
+        lambda shard, row: rows,
+        lambda: ["iterator"],
+        type(rows).__name__,
+        description={"kind": "iterator"},
+    ).stream()
     writer = create_writer(output_path, format, max_shard_size, None, compression, **options)
     return writer._job_of(stream, False, isinstance(iterator, Sequence)).run_alone()
 

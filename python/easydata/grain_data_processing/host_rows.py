@@ -112,10 +112,10 @@ class _Documents:
     def stream(self, name: str) -> _native.Stream:
         import pyarrow as pa
 
-        return _native.python_stream(
+        return _native.python_rows(
             self._batches,
-            ["rows"],
-            None,
+            lambda: ["rows"],
+            type(self._dataset).__name__,
             schema=pa.schema([self._field, pa.field(PADDING, pa.bool_())]),
             description={
                 "kind": "rows in memory",
@@ -131,8 +131,7 @@ class _Documents:
             mode="blocks",  # _batches() orders them
             seed=self._rows.seed or 0,
             num_rows=self._count,
-            inputs=[],
-        )
+        ).stream()
 
     def _batches(self, _: str, row: int, epoch: int) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa

@@ -2,45 +2,6 @@
 
 """Mixtures of easydel.data's first API."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.legacy.build import build_dataset, load_for_inform
-    from easydata.legacy.mixture import DatasetMixture
-    from easydata.legacy.types import (
-        BaseDatasetInform,
-        DatasetLoadError,
-        DatasetType,
-        MixtureOptions,
-        TextDatasetInform,
-        VisualDatasetInform,
-    )
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "BaseDatasetInform": "easydata.legacy.types",
-            "DatasetLoadError": "easydata.legacy.types",
-            "DatasetMixture": "easydata.legacy.mixture",
-            "DatasetType": "easydata.legacy.types",
-            "MixtureOptions": "easydata.legacy.types",
-            "TextDatasetInform": "easydata.legacy.types",
-            "VisualDatasetInform": "easydata.legacy.types",
-            "build_dataset": "easydata.legacy.build",
-            "load_for_inform": "easydata.legacy.build",
-        },
-    )
-
-__all__ = [
-    "BaseDatasetInform",
-    "DatasetLoadError",
-    "DatasetMixture",
-    "DatasetType",
-    "MixtureOptions",
-    "TextDatasetInform",
-    "VisualDatasetInform",
-    "build_dataset",
-    "load_for_inform",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -2,67 +2,6 @@
 
 """Where rows come from: files, datasets in memory, and several of them as one."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.legacy.build import load_for_inform
-    from easydata.sources.array_record import ArrayRecordDataSource, ArrayRecordShardedSource
-    from easydata.sources.arrow import ArrowShardedSource
-    from easydata.sources.composite import CompositeShardedSource
-    from easydata.sources.create import create_source
-    from easydata.sources.csv import CsvShardedSource
-    from easydata.sources.data_files import expand_data_files
-    from easydata.sources.hub.source import HuggingFaceShardedSource
-    from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
-    from easydata.sources.json import JsonShardedSource
-    from easydata.sources.parquet import ParquetShardedSource, ParquetShardInfo
-    from easydata.sources.sharded_source import CachedShardedSource, ShuffledShardedSource
-    from easydata.sources.text import TextShardedSource
-    from easydata.sources.token_files import TokenFilesShardedSource
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "ArrayRecordDataSource": "easydata.sources.array_record",
-            "ArrayRecordShardedSource": "easydata.sources.array_record",
-            "ArrowShardedSource": "easydata.sources.arrow",
-            "CachedShardedSource": "easydata.sources.sharded_source",
-            "CompositeShardedSource": "easydata.sources.composite",
-            "CsvShardedSource": "easydata.sources.csv",
-            "HFDatasetShardedSource": "easydata.sources.huggingface",
-            "HuggingFaceShardedSource": "easydata.sources.hub.source",
-            "JsonShardedSource": "easydata.sources.json",
-            "ParquetShardInfo": "easydata.sources.parquet",
-            "ParquetShardedSource": "easydata.sources.parquet",
-            "ShuffledShardedSource": "easydata.sources.sharded_source",
-            "TextShardedSource": "easydata.sources.text",
-            "TokenFilesShardedSource": "easydata.sources.token_files",
-            "create_source": "easydata.sources.create",
-            "expand_data_files": "easydata.sources.data_files",
-            "load_for_inform": "easydata.legacy.build",
-            "wrap_hf_dataset": "easydata.sources.huggingface",
-        },
-    )
-
-__all__ = [
-    "ArrayRecordDataSource",
-    "ArrayRecordShardedSource",
-    "ArrowShardedSource",
-    "CachedShardedSource",
-    "CompositeShardedSource",
-    "CsvShardedSource",
-    "HFDatasetShardedSource",
-    "HuggingFaceShardedSource",
-    "JsonShardedSource",
-    "ParquetShardInfo",
-    "ParquetShardedSource",
-    "ShuffledShardedSource",
-    "TextShardedSource",
-    "TokenFilesShardedSource",
-    "create_source",
-    "expand_data_files",
-    "load_for_inform",
-    "wrap_hf_dataset",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -2,19 +2,6 @@
 
 """Text to ids and back, and chats to text."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.tokenizers.tokenizer import DecodeStream, Tokenizer
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "DecodeStream": "easydata.tokenizers.tokenizer",
-            "Tokenizer": "easydata.tokenizers.tokenizer",
-        },
-    )
-
-__all__ = ["DecodeStream", "Tokenizer"]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from easydata import _native
+from easydata.tokenizers.files import templates_in
 from easydata.tokenizers.hub_files import NamedTokenizer, hub_files, path_of
 from easydata.tokenizers.template_engine import TemplateEngine, engine_of
 
@@ -99,17 +100,7 @@ class ChatTemplate:
         for name in ("special_tokens_map.json", "tokenizer_config.json"):
             if (folder / name).is_file():
                 config.update(json.loads((folder / name).read_text(encoding="utf-8")))
-        template = config.get("chat_template")
-        sources: dict[str, str] = {}
-        if isinstance(template, str):
-            sources["default"] = template
-        elif isinstance(template, list):
-            sources.update({entry["name"]: entry["template"] for entry in template})
-        if (folder / "chat_template.jinja").is_file():
-            sources["default"] = (folder / "chat_template.jinja").read_text(encoding="utf-8")
-        for extra in sorted((folder / "additional_chat_templates").glob("*.jinja")):
-            sources[extra.stem] = extra.read_text(encoding="utf-8")
-        return cls(sources, _token_texts(config))
+        return cls(templates_in(folder, config), _token_texts(config))
 
     def _identity(self) -> list[Any]:
         """What tells it from others, in other processes too."""

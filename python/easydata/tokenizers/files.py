@@ -142,16 +142,7 @@ def _read_folder(made: TokenizerSource, folder: Path) -> None:
             token = _token_text(source.get(role))
             if token is not None:
                 made.tokens[role] = token
-    template = config.get("chat_template")
-    if isinstance(template, str):
-        made.chat_templates["default"] = template
-    elif isinstance(template, list):
-        made.chat_templates.update((entry["name"], entry["template"]) for entry in template)
-    file = folder / "chat_template.jinja"
-    if file.is_file():
-        made.chat_templates["default"] = file.read_text(encoding="utf-8")
-    for extra in sorted((folder / "additional_chat_templates").glob("*.jinja")):
-        made.chat_templates[extra.stem] = extra.read_text(encoding="utf-8")
+    made.chat_templates.update(templates_in(folder, config))
     made.padding_side = _side(config.get("padding_side"))
     made.truncation_side = _side(config.get("truncation_side"))
     reasons = list(_sure_differences(config, made.json))
@@ -164,6 +155,21 @@ def _read_folder(made: TokenizerSource, folder: Path) -> None:
             made.name,
             "; ".join(reasons),
         )
+
+
+def templates_in(folder: Path, config: Mapping[str, Any]) -> dict[str, str]:
+    """The chat templates of a folder by name; `config`: what its tokenizer_config.json says."""
+    template = config.get("chat_template")
+    sources: dict[str, str] = {}
+    if isinstance(template, str):
+        sources["default"] = template
+    elif isinstance(template, list):
+        sources.update({entry["name"]: entry["template"] for entry in template})
+    if (folder / "chat_template.jinja").is_file():
+        sources["default"] = (folder / "chat_template.jinja").read_text(encoding="utf-8")
+    for extra in sorted((folder / "additional_chat_templates").glob("*.jinja")):
+        sources[extra.stem] = extra.read_text(encoding="utf-8")
+    return sources
 
 
 def _of_live(source: Any, view: View) -> TokenizerSource:

@@ -146,6 +146,15 @@ class Transform(_Step, ABC):
         return f"{type(self).__name__}()"
 
 
+class OneToOneTransform(Transform):
+    """A transform that makes one row of each."""
+
+    @property
+    def keeps_rows(self) -> bool:
+        """True: one row in, one row out."""
+        return True
+
+
 class ColumnTransform(Transform):
     """An operation of the engine's on columns, which does the same to single rows."""
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from easydata import _native
 from easydata.tokenizers.chat_template import Renderer, renderer_of
 from easydata.tokenizers.template_date import dated, open_date
-from easydata.transforms.base import Example, Transform
+from easydata.transforms.base import Example, OneToOneTransform
 from easydata.transforms.conversation import (
     DEFAULT_ROLE_MAPPING,
     FROM_VALUE_ROLES,
@@ -57,7 +57,7 @@ def convert_to_chatml(messages: Any) -> Any:
     ]
 
 
-class ChatTemplateTransform(Transform):
+class ChatTemplateTransform(OneToOneTransform):
     """Renders a row's conversation to text by the tokenizer's chat template.
 
     The conversation is looked for in `messages_field`, then in `conversations` and `conversation`;
@@ -143,11 +143,6 @@ class ChatTemplateTransform(Transform):
     def _fields_one_of(self) -> Sequence[str]:
         return (self._messages_field, *MESSAGE_FIELDS[1:]) if self._claims else ()
 
-    @property
-    def keeps_rows(self) -> bool:
-        """True: one row in, one row out."""
-        return True
-
     def __call__(self, example: Example) -> Example:
         """Returns the row with the rendered text."""
         field = find_messages_field(example, self._messages_field)
@@ -187,17 +182,12 @@ class ChatTemplateTransform(Transform):
         return made
 
 
-class MaybeApplyChatTemplate(Transform):
+class MaybeApplyChatTemplate(OneToOneTransform):
     """Renders rows that hold a conversation, and leaves the others as they are."""
 
     def __init__(self, tokenizer: Any, **kwargs: Any) -> None:
         """Takes what `ChatTemplateTransform` takes."""
         self._chat = ChatTemplateTransform(tokenizer, **kwargs)
-
-    @property
-    def keeps_rows(self) -> bool:
-        """True: one row in, one row out."""
-        return True
 
     def __call__(self, example: Example) -> Example:
         """Returns the row, rendered where it is conversational."""
@@ -216,7 +206,32 @@ class MaybeApplyChatTemplate(Transform):
         return made
 
 
-class ConvertToChatML(Transform):
+class _ToChatML(OneToOneTransform):
+    """Turns what a field holds into role/content messages, which another field has in its place."""
+
+    _input: str
+    _output: str
+
+    def _messages(self, given: Any) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
+    def __call__(self, example: Example) -> Example:
+        """Returns the row with converted messages."""
+        if self._input not in example:
+            return example
+        row = {name: value for name, value in example.items() if name != self._input}
+        row[self._output] = self._messages(decoded(example[self._input]) or ())
+        return row
+
+    def _plan_step(self) -> _native.Step:
+        # The output is kept where the row has no input.
+        return self._callable_step(reads=[self._input], changes=[self._output])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._input!r}, {self._output!r})"
+
+
+class ConvertToChatML(_ToChatML):
     """Turns a list of messages in any of the usual forms into role/content messages.
 
     `from` is read before `role`, `value` before `content`; a missing role is "user", missing
@@ -243,31 +258,16 @@ class ConvertToChatML(Transform):
         self._roles = dict(DEFAULT_ROLE_MAPPING) if use_default_mapping else {}
         self._roles.update(role_mapping or {})
 
-    @property
-    def keeps_rows(self) -> bool:
-        """True: one row in, one row out."""
-        return True
-
-    def __call__(self, example: Example) -> Example:
-        """Returns the row with converted messages."""
-        if self._input not in example:
-            return example
+    def _messages(self, given: Any) -> list[dict[str, Any]]:
         messages = []
-        for message in decoded(example[self._input]) or ():
+        for message in given:
             role = message.get("from", message.get("role", "user"))
             content = message.get("value", message.get("content", ""))
             messages.append({"role": self._roles.get(role, role), "content": content})
-        return _replaced(example, self._input, self._output, messages)
-
-    def _plan_step(self) -> _native.Step:
-        # The output is kept where the row has no input.
-        return self._callable_step(reads=[self._input], changes=[self._output])
-
-    def __repr__(self) -> str:
-        return f"ConvertToChatML({self._input!r}, {self._output!r})"
+        return messages
 
 
-class ConvertInputOutputToChatML(Transform):
+class ConvertInputOutputToChatML(_ToChatML):
     """Turns a list of input/output turns into role/content messages."""
 
     def __init__(
@@ -283,32 +283,11 @@ class ConvertInputOutputToChatML(Transform):
         self._user = user_role
         self._assistant = assistant_role
 
-    @property
-    def keeps_rows(self) -> bool:
-        """True: one row in, one row out."""
-        return True
-
-    def __call__(self, example: Example) -> Example:
-        """Returns the row with converted messages."""
-        if self._input not in example:
-            return example
+    def _messages(self, given: Any) -> list[dict[str, Any]]:
         messages = []
-        for turn in decoded(example[self._input]) or ():
+        for turn in given:
             if "input" in turn:
                 messages.append({"role": self._user, "content": turn["input"]})
             if "output" in turn:
                 messages.append({"role": self._assistant, "content": turn["output"]})
-        return _replaced(example, self._input, self._output, messages)
-
-    def _plan_step(self) -> _native.Step:
-        # The output is kept where the row has no input.
-        return self._callable_step(reads=[self._input], changes=[self._output])
-
-    def __repr__(self) -> str:
-        return f"ConvertInputOutputToChatML({self._input!r}, {self._output!r})"
-
-
-def _replaced(example: Example, old: str, new: str, value: Any) -> Example:
-    row = {name: old_value for name, old_value in example.items() if name != old}
-    row[new] = value
-    return row
+        return messages

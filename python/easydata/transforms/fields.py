@@ -9,17 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from easydata import _native
-from easydata.transforms.base import ColumnTransform, Example, Transform, _name, checked_function
+from easydata.transforms.base import (
+    ColumnTransform,
+    Example,
+    OneToOneTransform,
+    _name,
+    checked_function,
+)
 
 
-class _FieldTransform(Transform):
-    @property
-    def keeps_rows(self) -> bool:
-        """True: one row in, one row out."""
-        return True
-
-
-class MapField(_FieldTransform):
+class MapField(OneToOneTransform):
     """Applies a function to one field; rows without the field stay as they are."""
 
     def __init__(
@@ -125,7 +124,7 @@ class DropFields(_NamedFields):
         return f"DropFields({self._fields!r})"
 
 
-class ExtractField(_FieldTransform):
+class ExtractField(OneToOneTransform):
     """Copies a nested value into a field of its own.
 
     A path is written ``a.b[0].c``; a number between dots is an index too where it meets a list. A
@@ -160,7 +159,7 @@ class ExtractField(_FieldTransform):
         return f"ExtractField({self._path!r}, {self._target!r})"
 
 
-class CombineFields(_FieldTransform):
+class CombineFields(OneToOneTransform):
     """Joins several fields into one text."""
 
     def __init__(

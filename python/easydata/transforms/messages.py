@@ -8,7 +8,14 @@ from typing import Any
 
 from easydata import _native
 from easydata.tokenizers.chat_template import ChatTemplate, Renderer, own_roles
-from easydata.transforms.base import ColumnTransform, Example, Transform, _Step, run_steps
+from easydata.transforms.base import (
+    ColumnTransform,
+    Example,
+    OneToOneTransform,
+    Transform,
+    _Step,
+    run_steps,
+)
 from easydata.transforms.conversation import (
     FROM_VALUE_ROLES,
     ConversationText,
@@ -50,7 +57,7 @@ class MissingText(ValueError):
     reason = "missing"
 
 
-class _RenderMessages(Transform):
+class _RenderMessages(OneToOneTransform):
     """Puts the text of a row's messages into the content field.
 
     Where it `refuses`, it returns the exception that says why a row cannot be rendered.
@@ -70,10 +77,6 @@ class _RenderMessages(Transform):
         self._messages = messages_field
         self._content = content_field
         self._refuses = refuses
-
-    @property
-    def keeps_rows(self) -> bool:
-        return True
 
     @property
     def refuses(self) -> bool:

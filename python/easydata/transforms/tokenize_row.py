@@ -12,12 +12,12 @@ from easydata import _native
 from easydata.core.config import TokenizerConfig
 from easydata.core.config_class import is_set
 from easydata.tokenizers.tokenizer import Tokenizer
-from easydata.transforms.base import Columns, Example, Transform
+from easydata.transforms.base import Columns, Example, OneToOneTransform
 
 _log = logging.getLogger("easydata")
 
 
-class TokenizeTransform(Transform):
+class TokenizeTransform(OneToOneTransform):
     """Tokenizes one row at a time; `TokenizedShardedSource` does the same for a source, fast."""
 
     def __init__(
@@ -40,11 +40,6 @@ class TokenizeTransform(Transform):
         self._content_field = content_field
         self._keep = list(additional_fields or ())
         self._report = _CutReport(self._config.max_length, is_set(self._config, "max_length"))
-
-    @property
-    def keeps_rows(self) -> bool:
-        """True: one row in, one row out."""
-        return True
 
     def __call__(self, example: Example) -> Example:
         """Returns the tokens and the fields to keep."""

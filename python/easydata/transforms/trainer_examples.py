@@ -333,6 +333,35 @@ class _Examples(_Step):
         return f"{type(self).__name__}({self._tokenizer.fingerprint[:16]}, {said})"
 
 
+class _OfChats(_Examples):
+    """What the transforms share that take nothing else beside their options and a template's."""
+
+    def _take(
+        self,
+        tokenizer: Any,
+        tools: Sequence[Any] | None = None,
+        chat_template: str | os.PathLike[str] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
+        *,
+        options: dict[str, Any],
+    ) -> None:
+        self._start(
+            tokenizer,
+            chat_template,
+            chat_template_kwargs,
+            role_mapping,
+            options,
+            template_date=template_date,
+            tools=tools,
+        )
+
+    def __call__(self, example: Example) -> Example | None:
+        """The example of one row; None where it is left out."""
+        return self._one(example)
+
+
 def gives_examples(step: object) -> TypeGuard[_Examples]:
     """Whether a step makes examples for a trainer."""
     return isinstance(step, _Examples)
@@ -527,7 +556,7 @@ class SFTPreprocessTransform(
 
 class DPOPreprocessTransform(
     DPOPreprocessTransformSignature,
-    _Examples,
+    _OfChats,
     Transform,
     options="PreferenceOptions",
     positional=("tokenizer", *_ANSWERS, "tools", "label_pad_token_id"),
@@ -547,31 +576,6 @@ class DPOPreprocessTransform(
 
     _options_type = _native.PreferenceOptions
     _make = staticmethod(_native.preference_examples)
-
-    def _take(
-        self,
-        tokenizer: Any,
-        tools: Sequence[Any] | None = None,
-        chat_template: str | os.PathLike[str] | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-        role_mapping: Mapping[str, str] | None = None,
-        template_date: str | None = None,
-        *,
-        options: dict[str, Any],
-    ) -> None:
-        self._start(
-            tokenizer,
-            chat_template,
-            chat_template_kwargs,
-            role_mapping,
-            options,
-            template_date=template_date,
-            tools=tools,
-        )
-
-    def __call__(self, example: Example) -> Example | None:
-        """The example of one row; None where it is left out."""
-        return self._one(example)
 
 
 class ORPOPreprocessTransform(DPOPreprocessTransform):
@@ -657,7 +661,7 @@ class BCOPreprocessTransform(_Unpaired, ExpandTransform):
 
 class GRPOPreprocessTransform(
     GRPOPreprocessTransformSignature,
-    _Examples,
+    _OfChats,
     Transform,
     options="PromptOptions",
     positional=("tokenizer", "max_prompt_length", "tools", "skip_apply_chat_template"),
@@ -675,31 +679,6 @@ class GRPOPreprocessTransform(
     _make = staticmethod(_native.prompt_examples)
     _use_of_examples = "answered by the model"
 
-    def _take(
-        self,
-        tokenizer: Any,
-        tools: Sequence[Any] | None = None,
-        chat_template: str | os.PathLike[str] | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-        role_mapping: Mapping[str, str] | None = None,
-        template_date: str | None = None,
-        *,
-        options: dict[str, Any],
-    ) -> None:
-        self._start(
-            tokenizer,
-            chat_template,
-            chat_template_kwargs,
-            role_mapping,
-            options,
-            template_date=template_date,
-            tools=tools,
-        )
-
-    def __call__(self, example: Example) -> Example | None:
-        """The example of one row."""
-        return self._one(example)
-
 
 class PPOPreprocessTransform(GRPOPreprocessTransform):
     """Prepares prompts for proximal policy optimisation: as for GRPO."""
@@ -707,11 +686,12 @@ class PPOPreprocessTransform(GRPOPreprocessTransform):
 
 class RewardPreprocessTransform(
     RewardPreprocessTransformSignature,
-    _Examples,
+    _OfChats,
     Transform,
     options="RewardOptions",
     positional=("tokenizer", "max_length", "truncation"),
     required=("max_length",),
+    without=("tools",),
     texts=_TEXTS,
 ):
     """Prepares chosen and rejected answers, with their prompt if there is one, for a reward model.
@@ -723,29 +703,6 @@ class RewardPreprocessTransform(
     _options_type = _native.RewardOptions
     _make = staticmethod(_native.reward_examples)
     _use_of_examples = "scored as a whole"
-
-    def _take(
-        self,
-        tokenizer: Any,
-        chat_template: str | os.PathLike[str] | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-        role_mapping: Mapping[str, str] | None = None,
-        template_date: str | None = None,
-        *,
-        options: dict[str, Any],
-    ) -> None:
-        self._start(
-            tokenizer,
-            chat_template,
-            chat_template_kwargs,
-            role_mapping,
-            options,
-            template_date=template_date,
-        )
-
-    def __call__(self, example: Example) -> Example | None:
-        """The example of one row; None where it is left out."""
-        return self._one(example)
 
 
 class EmbeddingPreprocessTransform(

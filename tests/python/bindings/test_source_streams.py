@@ -126,10 +126,10 @@ def test_a_source_without_tokens_says_which_column_is_missing() -> None:
         @property
         def _plan(self) -> Any:
             table = pa.table({"text": ["a"]})
-            stream = _native.python_stream(
-                lambda shard, row: table.to_batches(), ["t"], schema=table.schema, inputs=[]
+            rows = _native.python_rows(
+                lambda shard, row: table.to_batches(), lambda: ["t"], "Table", schema=table.schema
             )
-            return _native.made_rows(stream)
+            return _native.made_rows(rows.stream())
 
     with pytest.raises(KeyError, match=r'no column \\?"input_ids\\?" to pack'):
         list(PackedShardedSource(Table([]), 8, 0))

@@ -246,7 +246,7 @@ def test_the_collector_sees_functions_through_every_type(
     limits = {"shards": source.shard_names, "rows_within": len, "rows": None}
     limited = _native.limited_rows(plan, max_rows=3, **limits)
     other = _native.transformed_rows(plan, [FilterTransform(str)._plan_step()]).stream()
-    mixed = _native.python_stream(function, ["one"], inputs=[])
+    mixed = _native.python_rows(function, lambda: ["one"], "Rows").stream()
     loader = _native.Loader(other, _native.LoadOptions(batch_size=8))
     for held in (
         mapped,

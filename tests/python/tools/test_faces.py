@@ -34,6 +34,10 @@ def test_names_come_from_their_homes(face: str) -> None:
         assert name in dir(module)
         assert getattr(module, name) is not None
     if hasattr(module, "__all__"):
+        assert "__all__" in dir(module)
+        shown: dict[str, Any] = {}
+        exec(f"from {face} import *", shown)
+        assert shown.keys() - {"__builtins__"} == set(module.__all__)
         with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
             module.no_such_name  # noqa: B018
 
@@ -51,10 +55,10 @@ def test_public_classes_of_a_module_may_all_be_shown() -> None:
     home = "transforms.fields"
     shown = {"a b": "all other classes", "c": ["MapField"]}
     made = generate_faces.faces({"faces": dict.fromkeys("abc", "Doc."), "names": {home: shown}})
-    assert "'AddField'" in made["a"]
-    assert "'DropFields'" in made["b"]
-    assert "'MapField'" not in made["a"]
-    assert "'MapField'" in made["c"]
+    assert " AddField " in made["a"].stub
+    assert " DropFields " in made["b"].stub
+    assert " MapField " not in made["a"].stub
+    assert " MapField " in made["c"].stub
 
 
 def test_a_face_that_there_is_not_is_named() -> None:

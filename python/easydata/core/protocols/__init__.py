@@ -2,40 +2,6 @@
 
 """The protocols of the data plane under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.core.async_dataset import AsyncDataset, AsyncDatasetProtocol
-    from easydata.execution.context import PipelineContext, ResumeState
-    from easydata.execution.stage import BaseStage, PipelineStage
-    from easydata.sources.rows_in_shards import ShardInfo
-    from easydata.sources.sharded_source import MappedShardedDataSource, ShardedDataSource
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "AsyncDataset": "easydata.core.async_dataset",
-            "AsyncDatasetProtocol": "easydata.core.async_dataset",
-            "BaseStage": "easydata.execution.stage",
-            "MappedShardedDataSource": "easydata.sources.sharded_source",
-            "PipelineContext": "easydata.execution.context",
-            "PipelineStage": "easydata.execution.stage",
-            "ResumeState": "easydata.execution.context",
-            "ShardInfo": "easydata.sources.rows_in_shards",
-            "ShardedDataSource": "easydata.sources.sharded_source",
-        },
-    )
-
-__all__ = [
-    "AsyncDataset",
-    "AsyncDatasetProtocol",
-    "BaseStage",
-    "MappedShardedDataSource",
-    "PipelineContext",
-    "PipelineStage",
-    "ResumeState",
-    "ShardInfo",
-    "ShardedDataSource",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

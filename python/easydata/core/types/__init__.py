@@ -2,37 +2,6 @@
 
 """Mixtures of easydel.data's first API under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.legacy.mixture import DatasetMixture
-    from easydata.legacy.types import (
-        BaseDatasetInform,
-        DatasetLoadError,
-        DatasetType,
-        TextDatasetInform,
-        VisualDatasetInform,
-    )
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "BaseDatasetInform": "easydata.legacy.types",
-            "DatasetLoadError": "easydata.legacy.types",
-            "DatasetMixture": "easydata.legacy.mixture",
-            "DatasetType": "easydata.legacy.types",
-            "TextDatasetInform": "easydata.legacy.types",
-            "VisualDatasetInform": "easydata.legacy.types",
-        },
-    )
-
-__all__ = [
-    "BaseDatasetInform",
-    "DatasetLoadError",
-    "DatasetMixture",
-    "DatasetType",
-    "TextDatasetInform",
-    "VisualDatasetInform",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -2,38 +2,6 @@
 
 """Loaders under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.execution.async_loader import AsyncDataLoader
-    from easydata.execution.collate import batch_iterator, collate_batch, create_data_iterator
-    from easydata.execution.prefetch import PrefetchIterator
-    from easydata.execution.sharding import ShardingSpec, preshard_batch
-    from easydata.execution.stages import LoadStage
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "AsyncDataLoader": "easydata.execution.async_loader",
-            "LoadStage": "easydata.execution.stages",
-            "PrefetchIterator": "easydata.execution.prefetch",
-            "ShardingSpec": "easydata.execution.sharding",
-            "batch_iterator": "easydata.execution.collate",
-            "collate_batch": "easydata.execution.collate",
-            "create_data_iterator": "easydata.execution.collate",
-            "preshard_batch": "easydata.execution.sharding",
-        },
-    )
-
-__all__ = [
-    "AsyncDataLoader",
-    "LoadStage",
-    "PrefetchIterator",
-    "ShardingSpec",
-    "batch_iterator",
-    "collate_batch",
-    "create_data_iterator",
-    "preshard_batch",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

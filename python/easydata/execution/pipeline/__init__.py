@@ -2,24 +2,6 @@
 
 """Pipelines under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.execution.chain import Pipeline, create_pipeline
-    from easydata.execution.one_call import pretokenize, tokenize_and_save
-    from easydata.legacy.build import build_dataset
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "Pipeline": "easydata.execution.chain",
-            "build_dataset": "easydata.legacy.build",
-            "create_pipeline": "easydata.execution.chain",
-            "pretokenize": "easydata.execution.one_call",
-            "tokenize_and_save": "easydata.execution.one_call",
-        },
-    )
-
-__all__ = ["Pipeline", "build_dataset", "create_pipeline", "pretokenize", "tokenize_and_save"]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -2,13 +2,6 @@
 
 """Pushing outputs to the Hub."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.execution.push.hub_push import push_to_hub
-else:
-    __getattr__, __dir__ = lazy_names(__name__, {"push_to_hub": "easydata.execution.push.hub_push"})
-
-__all__ = ["push_to_hub"]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -2,49 +2,6 @@
 
 """Writers under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.execution.save_stage import SaveStage
-    from easydata.execution.writers import (
-        ArrowWriter,
-        DatasetWriter,
-        JsonlWriter,
-        ParquetWriter,
-        WriteStats,
-        create_writer,
-        parse_size,
-        save_dataset,
-        save_iterator,
-    )
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "ArrowWriter": "easydata.execution.writers",
-            "DatasetWriter": "easydata.execution.writers",
-            "JsonlWriter": "easydata.execution.writers",
-            "ParquetWriter": "easydata.execution.writers",
-            "SaveStage": "easydata.execution.save_stage",
-            "WriteStats": "easydata.execution.writers",
-            "create_writer": "easydata.execution.writers",
-            "parse_size": "easydata.execution.writers",
-            "save_dataset": "easydata.execution.writers",
-            "save_iterator": "easydata.execution.writers",
-        },
-    )
-
-__all__ = [
-    "ArrowWriter",
-    "DatasetWriter",
-    "JsonlWriter",
-    "ParquetWriter",
-    "SaveStage",
-    "WriteStats",
-    "create_writer",
-    "parse_size",
-    "save_dataset",
-    "save_iterator",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

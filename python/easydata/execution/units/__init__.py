@@ -2,25 +2,6 @@
 
 """Outputs that several processes write, a unit each."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.execution.units.coordinate import FailedUnitsError
-    from easydata.execution.units.executor import UnitExecutor, UnitFailure
-    from easydata.execution.units.job import UnitJob
-    from easydata.execution.units.processes import LocalProcesses
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "FailedUnitsError": "easydata.execution.units.coordinate",
-            "LocalProcesses": "easydata.execution.units.processes",
-            "UnitExecutor": "easydata.execution.units.executor",
-            "UnitFailure": "easydata.execution.units.executor",
-            "UnitJob": "easydata.execution.units.job",
-        },
-    )
-
-__all__ = ["FailedUnitsError", "LocalProcesses", "UnitExecutor", "UnitFailure", "UnitJob"]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

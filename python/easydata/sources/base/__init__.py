@@ -2,49 +2,6 @@
 
 """Readers of files under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.legacy.build import load_for_inform
-    from easydata.sources.arrow import ArrowShardedSource
-    from easydata.sources.composite import CompositeShardedSource
-    from easydata.sources.create import create_source
-    from easydata.sources.csv import CsvShardedSource
-    from easydata.sources.data_files import expand_data_files
-    from easydata.sources.hub.source import HuggingFaceShardedSource
-    from easydata.sources.json import JsonShardedSource
-    from easydata.sources.parquet import ParquetShardedSource, ParquetShardInfo
-    from easydata.sources.text import TextShardedSource
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "ArrowShardedSource": "easydata.sources.arrow",
-            "CompositeShardedSource": "easydata.sources.composite",
-            "CsvShardedSource": "easydata.sources.csv",
-            "HuggingFaceShardedSource": "easydata.sources.hub.source",
-            "JsonShardedSource": "easydata.sources.json",
-            "ParquetShardInfo": "easydata.sources.parquet",
-            "ParquetShardedSource": "easydata.sources.parquet",
-            "TextShardedSource": "easydata.sources.text",
-            "create_source": "easydata.sources.create",
-            "expand_data_files": "easydata.sources.data_files",
-            "load_for_inform": "easydata.legacy.build",
-        },
-    )
-
-__all__ = [
-    "ArrowShardedSource",
-    "CompositeShardedSource",
-    "CsvShardedSource",
-    "HuggingFaceShardedSource",
-    "JsonShardedSource",
-    "ParquetShardInfo",
-    "ParquetShardedSource",
-    "TextShardedSource",
-    "create_source",
-    "expand_data_files",
-    "load_for_inform",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

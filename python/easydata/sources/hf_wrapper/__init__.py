@@ -2,19 +2,6 @@
 
 """Wrapped Hugging Face datasets under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.sources.huggingface import HFDatasetShardedSource, wrap_hf_dataset
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "HFDatasetShardedSource": "easydata.sources.huggingface",
-            "wrap_hf_dataset": "easydata.sources.huggingface",
-        },
-    )
-
-__all__ = ["HFDatasetShardedSource", "wrap_hf_dataset"]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

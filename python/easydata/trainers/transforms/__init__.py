@@ -2,49 +2,6 @@
 
 """The trainer transforms under the import path of easydel.trainers."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.transforms.trainer_examples import (
-        BCOPreprocessTransform,
-        CPOPreprocessTransform,
-        DPOPreprocessTransform,
-        EmbeddingPreprocessTransform,
-        GRPOPreprocessTransform,
-        KTOPreprocessTransform,
-        ORPOPreprocessTransform,
-        PPOPreprocessTransform,
-        RewardPreprocessTransform,
-        SFTPreprocessTransform,
-    )
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "BCOPreprocessTransform": "easydata.transforms.trainer_examples",
-            "CPOPreprocessTransform": "easydata.transforms.trainer_examples",
-            "DPOPreprocessTransform": "easydata.transforms.trainer_examples",
-            "EmbeddingPreprocessTransform": "easydata.transforms.trainer_examples",
-            "GRPOPreprocessTransform": "easydata.transforms.trainer_examples",
-            "KTOPreprocessTransform": "easydata.transforms.trainer_examples",
-            "ORPOPreprocessTransform": "easydata.transforms.trainer_examples",
-            "PPOPreprocessTransform": "easydata.transforms.trainer_examples",
-            "RewardPreprocessTransform": "easydata.transforms.trainer_examples",
-            "SFTPreprocessTransform": "easydata.transforms.trainer_examples",
-        },
-    )
-
-__all__ = [
-    "BCOPreprocessTransform",
-    "CPOPreprocessTransform",
-    "DPOPreprocessTransform",
-    "EmbeddingPreprocessTransform",
-    "GRPOPreprocessTransform",
-    "KTOPreprocessTransform",
-    "ORPOPreprocessTransform",
-    "PPOPreprocessTransform",
-    "RewardPreprocessTransform",
-    "SFTPreprocessTransform",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

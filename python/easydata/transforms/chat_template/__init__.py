@@ -2,40 +2,6 @@
 
 """Transforms of chats under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.transforms.chat import (
-        ChatTemplateTransform,
-        ConvertInputOutputToChatML,
-        ConvertToChatML,
-        MaybeApplyChatTemplate,
-        convert_to_chatml,
-        is_conversational,
-    )
-    from easydata.transforms.conversation import DEFAULT_ROLE_MAPPING
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "ChatTemplateTransform": "easydata.transforms.chat",
-            "ConvertInputOutputToChatML": "easydata.transforms.chat",
-            "ConvertToChatML": "easydata.transforms.chat",
-            "DEFAULT_ROLE_MAPPING": "easydata.transforms.conversation",
-            "MaybeApplyChatTemplate": "easydata.transforms.chat",
-            "convert_to_chatml": "easydata.transforms.chat",
-            "is_conversational": "easydata.transforms.chat",
-        },
-    )
-
-__all__ = [
-    "DEFAULT_ROLE_MAPPING",
-    "ChatTemplateTransform",
-    "ConvertInputOutputToChatML",
-    "ConvertToChatML",
-    "MaybeApplyChatTemplate",
-    "convert_to_chatml",
-    "is_conversational",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

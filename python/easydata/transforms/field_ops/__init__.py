@@ -2,40 +2,6 @@
 
 """Transforms of fields under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.transforms.fields import (
-        AddField,
-        CastFields,
-        CombineFields,
-        DropFields,
-        ExtractField,
-        RenameFields,
-        SelectFields,
-    )
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "AddField": "easydata.transforms.fields",
-            "CastFields": "easydata.transforms.fields",
-            "CombineFields": "easydata.transforms.fields",
-            "DropFields": "easydata.transforms.fields",
-            "ExtractField": "easydata.transforms.fields",
-            "RenameFields": "easydata.transforms.fields",
-            "SelectFields": "easydata.transforms.fields",
-        },
-    )
-
-__all__ = [
-    "AddField",
-    "CastFields",
-    "CombineFields",
-    "DropFields",
-    "ExtractField",
-    "RenameFields",
-    "SelectFields",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -2,20 +2,6 @@
 
 """Filters of rows under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.transforms.filters import FilterByField, FilterNonEmpty, FilterTransform
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "FilterByField": "easydata.transforms.filters",
-            "FilterNonEmpty": "easydata.transforms.filters",
-            "FilterTransform": "easydata.transforms.filters",
-        },
-    )
-
-__all__ = ["FilterByField", "FilterNonEmpty", "FilterTransform"]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

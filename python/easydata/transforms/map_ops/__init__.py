@@ -2,17 +2,6 @@
 
 """Transforms by a function under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.transforms.base import MapTransform
-    from easydata.transforms.fields import MapField
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {"MapField": "easydata.transforms.fields", "MapTransform": "easydata.transforms.base"},
-    )
-
-__all__ = ["MapField", "MapTransform"]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -2,30 +2,6 @@
 
 """Mixing under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.execution.stages import MixStage
-    from easydata.sources.mixed import MixedShardedSource, MixedShardState, block_mixture_interleave
-    from easydata.sources.weight_schedule import WeightScheduler
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "MixStage": "easydata.execution.stages",
-            "MixedShardState": "easydata.sources.mixed",
-            "MixedShardedSource": "easydata.sources.mixed",
-            "WeightScheduler": "easydata.sources.weight_schedule",
-            "block_mixture_interleave": "easydata.sources.mixed",
-        },
-    )
-
-__all__ = [
-    "MixStage",
-    "MixedShardState",
-    "MixedShardedSource",
-    "WeightScheduler",
-    "block_mixture_interleave",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -2,43 +2,6 @@
 
 """Packing under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.execution.stages import PackStage
-    from easydata.sources.packed import (
-        PackedShardedSource,
-        Strategy,
-        pack_constant_length,
-        pack_pre_tokenized,
-    )
-    from easydata.transforms.packers import FirstFitPacker, GreedyPacker, PackedSequence, PoolPacker
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "FirstFitPacker": "easydata.transforms.packers",
-            "GreedyPacker": "easydata.transforms.packers",
-            "PackStage": "easydata.execution.stages",
-            "PackedSequence": "easydata.transforms.packers",
-            "PackedShardedSource": "easydata.sources.packed",
-            "PoolPacker": "easydata.transforms.packers",
-            "Strategy": "easydata.sources.packed",
-            "pack_constant_length": "easydata.sources.packed",
-            "pack_pre_tokenized": "easydata.sources.packed",
-        },
-    )
-
-__all__ = [
-    "FirstFitPacker",
-    "GreedyPacker",
-    "PackStage",
-    "PackedSequence",
-    "PackedShardedSource",
-    "PoolPacker",
-    "Strategy",
-    "pack_constant_length",
-    "pack_pre_tokenized",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

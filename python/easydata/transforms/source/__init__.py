@@ -2,20 +2,6 @@
 
 """Sources that transform or end others under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.sources.limited import LimitedShardedSource
-    from easydata.sources.sharded_source import TransformedShardedSource
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "LimitedShardedSource": "easydata.sources.limited",
-            "TransformedShardedSource": "easydata.sources.sharded_source",
-        },
-    )
-
-__all__ = ["LimitedShardedSource", "TransformedShardedSource"]
+__getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -2,42 +2,6 @@
 
 """Tokenizing under the module path of easydel.data."""
 
-from typing import TYPE_CHECKING
-
 from easydata.lazy_names import lazy_names
 
-if TYPE_CHECKING:
-    from easydata.execution.stages import TokenizeStage
-    from easydata.sources.tokenized import (
-        TokenizedShardedSource,
-        batched_tokenize_iterator,
-        tokenize_dataset_config,
-    )
-    from easydata.transforms.tokenize_row import (
-        TokenizerManager,
-        TokenizeTransform,
-        compute_tokenizer_hash,
-    )
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "TokenizeStage": "easydata.execution.stages",
-            "TokenizeTransform": "easydata.transforms.tokenize_row",
-            "TokenizedShardedSource": "easydata.sources.tokenized",
-            "TokenizerManager": "easydata.transforms.tokenize_row",
-            "batched_tokenize_iterator": "easydata.sources.tokenized",
-            "compute_tokenizer_hash": "easydata.transforms.tokenize_row",
-            "tokenize_dataset_config": "easydata.sources.tokenized",
-        },
-    )
-
-__all__ = [
-    "TokenizeStage",
-    "TokenizeTransform",
-    "TokenizedShardedSource",
-    "TokenizerManager",
-    "batched_tokenize_iterator",
-    "compute_tokenizer_hash",
-    "tokenize_dataset_config",
-]
+__getattr__, __dir__ = lazy_names(__name__, __file__)
