@@ -30,7 +30,7 @@ def main() -> None:
             lambda: tests("tests/python/resume/test_golden_digests.py"),
         ),
         ("pages say what is so", lambda: tests("tests/python/docs")),
-        ("the wheel is of this commit, small, and bound to nothing new", lambda: wheel(version)),
+        ("wheels are of this commit, small, and bound to nothing new", lambda: wheel(version)),
     ]
     failed = 0
     for name, check in checks:
@@ -40,7 +40,7 @@ def main() -> None:
     if failed:
         raise SystemExit(f"release: {failed} of {len(checks)} do not hold")
     print(
-        f"Left for a person: `git tag v{version}`, `git push --tags`, upload the wheel of "
+        f"Left for a person: `git tag v{version}`, `git push --tags`, upload the wheels of "
         "build/wheel, and then say `pip install easydata` on docs/install.md."
     )
 
@@ -76,16 +76,17 @@ def tests(*paths: str) -> str:
 
 
 def wheel(version: str) -> str:
-    """What is wrong with the wheel that script/wheel made."""
+    """What is wrong with the wheels that script/wheel made: one for each Python it was given."""
     made = sorted((ROOT / "build/wheel").glob(f"easydata-{version}-*.whl"))
     if not made:
         return "there is none: script/wheel makes it"
-    if made[-1].stat().st_mtime < int(_git("log", "-1", "--format=%ct")):
-        return f"{made[-1].name} is older than the commit: script/wheel makes it anew"
-    try:
-        wheels.check(made[-1])
-    except SystemExit as problem:
-        return str(problem)
+    for each in made:
+        if each.stat().st_mtime < int(_git("log", "-1", "--format=%ct")):
+            return f"{each.name} is older than the commit: script/wheel makes it anew"
+        try:
+            wheels.check(each)
+        except SystemExit as problem:
+            return str(problem)
     return ""
 
 
