@@ -14,6 +14,8 @@ from easydata import _native
 PACKAGE = Path(easydata.__file__).parent
 MINOR = ".".join(pa.__version__.split(".")[:2])
 VERSION = int(MINOR.split(".")[0]) * 100 + int(MINOR.split(".")[1])
+# The engines of a build tree, and of an installed wheel.
+LEFT_OUT = shutil.ignore_patterns("*.so", "_pa[0-9]*", "__pycache__")
 READ = (
     "import easydata._native, sys; print('pyarrow' in sys.modules);"
     "rows = easydata.DatasetConfig(data_files=[{'text': 'It works.'}]);"
@@ -24,7 +26,7 @@ READ = (
 def install(folder: Path, *versions: int) -> Path:
     """Lays the package out as a wheel does, with engines by these names."""
     package = folder / "easydata"
-    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    shutil.copytree(PACKAGE, package, ignore=LEFT_OUT)
     for version in versions:
         (package / f"_pa{version}").mkdir()
         shutil.copy(_native.__file__, package / f"_pa{version}")
@@ -47,12 +49,14 @@ def test_the_engine_of_the_installed_pyarrow_is_loaded(tmp_path: Path) -> None:
 
 
 def test_another_pyarrow_is_refused_at_the_first_use_of_the_engine(tmp_path: Path) -> None:
-    site = install(tmp_path, 2300, 2400)
+    older = [VERSION - 200, VERSION - 100]
+    site = install(tmp_path, *older)
     assert run(site, program="import easydata; print(easydata.__version__)")
     *_, error = run(site, status=1)
+    first, second = (f"{version // 100}.{version % 100}" for version in older)
     assert error == (
         f"ImportError: easydata has no engine for pyarrow {MINOR}, which is installed; it has "
-        "those for pyarrow 23.0, 24.0: pip install 'pyarrow==24.0.*'"
+        f"those for pyarrow {first}, {second}: pip install 'pyarrow=={second}.*'"
     )
 
 

