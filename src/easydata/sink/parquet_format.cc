@@ -5,6 +5,7 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
+#include <arrow/util/config.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/exception.h>
@@ -164,6 +165,16 @@ class ParquetShard : public ShardEncoder {
   int num_groups_ = 0;
 };
 
+// What Arrow cannot store differs from version to version: 24 knows no list of one length that is
+// null.
+Status NotStored(const arrow::Field& field, const Status& why) {
+  return Status::NotImplemented("Arrow " ARROW_VERSION_STRING " cannot store column '",
+                                field.name(), "' (", field.type()->ToString(),
+                                ") in Parquet: ", why.message(),
+                                ": write format=\"arrow\" or \"jsonl\", leave the column out, or ",
+                                "install a newer pyarrow");
+}
+
 class ParquetFormat : public ShardFormat {
  public:
   ParquetFormat(std::shared_ptr<arrow::Schema> schema,
@@ -183,8 +194,10 @@ class ParquetFormat : public ShardFormat {
                           parquet::arrow::FileWriter::Open(*schema_, arrow::default_memory_pool(),
                                                            stream, properties_, ArrowProperties()));
     ARROW_RETURN_NOT_OK(writer->NewRowGroup());
-    for (const auto& column : table->columns()) {
-      ARROW_RETURN_NOT_OK(writer->WriteColumnChunk(column));
+    for (int i = 0; i < table->num_columns(); ++i) {
+      const Status written = writer->WriteColumnChunk(table->column(i));
+      if (written.IsNotImplemented()) return NotStored(*schema_->field(i), written);
+      ARROW_RETURN_NOT_OK(written);
     }
     ARROW_RETURN_NOT_OK(writer->Close());
     group.details = writer->metadata();

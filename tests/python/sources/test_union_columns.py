@@ -172,6 +172,10 @@ def test_lists_of_one_length_keep_their_nulls(tmp_path: Path) -> None:
     pairs = pa.array([[1, 2], None, [3, 4]], pa.list_(pa.int32(), 2))
     files = [write(tmp_path / "a.arrow", pa.table({"v": pairs}))]
     source = create_source(DatasetConfig(files))
+    if int(pa.__version__.split(".")[0]) < 25:
+        with pytest.raises(NotImplementedError, match=r"cannot store column 'v' .* in Parquet"):
+            saved(source, tmp_path / "one")
+        return
     assert [row["v"] for row in saved(source, tmp_path / "one")] == pairs.to_pylist()
     single = pa.array([None, [5]], pa.list_(pa.int32(), 1))
     files.append(write(tmp_path / "b.arrow", pa.table({"v": single})))
