@@ -1,6 +1,6 @@
 # easydata_module(<module> [SMALL [FAST ...]] [OPTIMISED] [THREADS] [BUSY] [SERIAL] [SERIAL_TESTS ...] [EXCEPT ...] [DEPS ...])
 #
-# Adds one module of src/easydata, or src/tokenizers, out of all files of its folder, but for modules within it: an object library
+# Adds one module of src/easydata, or src/tokenizers, out of all files of its folder, but for modules within it: a static library
 # easydata_<module>, one test binary <module>_test out of *_test*.cc and *_for_tests.cc, and one benchmark binary <module>_benchmark out of
 # *_benchmark.cc. EXCEPT are files that the folder's CMakeLists.txt builds otherwise, DEPS are lower modules and libraries.
 # SERIAL_TESTS run code that starts no thread and shares nothing: ThreadSanitizer does without them. SERIAL: all tests of the module do.
@@ -31,14 +31,13 @@ function(easydata_module module)
   set(_kernels ${_sources})
   list(FILTER _kernels INCLUDE REGEX "_(avx[0-9]+|shani)\\.cc$")
   set_source_files_properties(${_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  set(_fast "")
   if(ARG_FAST)
-    set(_fast ${_target}_fast)
-    add_library(${_fast} OBJECT ${ARG_FAST} ${_kernels})
     list(REMOVE_ITEM _sources ${ARG_FAST} ${_kernels})
-    easydata_target(${_fast})
+    add_library(${_target}_fast OBJECT ${ARG_FAST} ${_kernels})
+    easydata_target(${_target}_fast)
+    list(APPEND _sources $<TARGET_OBJECTS:${_target}_fast>)
   endif()
-  add_library(${_target} STATIC ${_sources} $<$<BOOL:${_fast}>:$<TARGET_OBJECTS:${_fast}>>)
+  add_library(${_target} STATIC ${_sources})
   easydata_target(${_target})
   if(ARG_SMALL)
     target_compile_options(${_target} PRIVATE ${EASYDATA_SMALL})
@@ -52,8 +51,8 @@ function(easydata_module module)
     endif()
   endforeach()
   target_link_libraries(${_target} PUBLIC ${_deps} PyArrow::arrow)
-  if(_fast)
-    target_link_libraries(${_fast} PRIVATE ${_deps} PyArrow::arrow)
+  if(ARG_FAST)
+    target_link_libraries(${_target}_fast PRIVATE ${_deps} PyArrow::arrow)
   endif()
   set_property(GLOBAL APPEND PROPERTY EASYDATA_MODULES ${_target})
 
