@@ -17,6 +17,11 @@ std::string Delimiter(const CsvOptions& options) {
   return *options.delimiter == kWrittenTab ? "\t" : *options.delimiter;
 }
 
+/// A byte above ASCII is a part of a character: to divide at it would cut the character.
+bool IsOneAsciiCharacter(const std::string& text) {
+  return text.size() == 1 && static_cast<unsigned char>(text[0]) < 0x80;
+}
+
 bool HasLineEnd(const std::string& text) { return text.find_first_of("\r\n") != text.npos; }
 
 template <typename T>
@@ -31,11 +36,12 @@ config::FieldList CsvOptions::Fields() {
   using O = CsvOptions;
   return {
       config::Field{"delimiter", &O::delimiter,
-                    "CSV: the one character between fields; unset: a comma, and a tab (also "
+                    "CSV: the one ASCII character between fields; unset: a comma, and a tab (also "
                     "written \"\\t\") where the format is tsv."},
-      config::Field{"quotechar", &O::quotechar,
-                    "CSV: the one character around fields that hold delimiters or line ends; \"\": "
-                    "nothing is quoted (quoting=csv.QUOTE_NONE)."},
+      config::Field{
+          "quotechar", &O::quotechar,
+          "CSV: the one ASCII character around fields that hold delimiters or line ends; \"\": "
+          "nothing is quoted (quoting=csv.QUOTE_NONE)."},
       config::Field{"encoding", &O::encoding,
                     "CSV: how text is encoded, by a name that Python has for it: latin-1, cp1252, "
                     "utf-16, ... A record that cannot be decoded is a row with an error."},
@@ -70,13 +76,13 @@ void CsvOptions::Check(const std::string& path, config::Problems* problems) cons
   };
   const std::string between = Delimiter(*this);
   if (delimiter.has_value() &&
-      (between.size() != 1 || HasLineEnd(between) || between == quotechar)) {
-    add("delimiter",
-        "must be one character that is no quote and no line end, not " + config::Shown(*delimiter));
+      (!IsOneAsciiCharacter(between) || HasLineEnd(between) || between == quotechar)) {
+    add("delimiter", "must be one ASCII character that is no quote and no line end, not " +
+                         config::Shown(*delimiter));
   }
-  if (quotechar.size() > 1 || HasLineEnd(quotechar)) {
+  if (!quotechar.empty() && (!IsOneAsciiCharacter(quotechar) || HasLineEnd(quotechar))) {
     add("quotechar",
-        "must be one character that is no line end, or \"\" where nothing is quoted, not " +
+        "must be one ASCII character that is no line end, or \"\" where nothing is quoted, not " +
             config::Shown(quotechar));
   }
   if (const auto known = files::TextEncoding::Find(encoding); !known.ok()) {

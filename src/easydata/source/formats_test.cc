@@ -3,6 +3,7 @@
 #include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/util/compression.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -47,6 +48,20 @@ TEST(CsvSourceTest, KeepsTheContract) {
                     CsvDialect())
           .ValueOrDie();
   CheckStageContract(ContractOf(source, {}));
+}
+
+TEST(CsvDialectTest, TakesNoPartOfACharacterForOne) {
+  // "\xdd" begins the two bytes of a character: what is before and behind it would not be UTF-8.
+  CsvOptions options;
+  options.delimiter = "\xdd";
+  EXPECT_THAT(MakeCsvDialect(options, ',').status().message(),
+              testing::HasSubstr("delimiter: must be one ASCII character"));
+  options.delimiter = ";";
+  options.quotechar = "\x86";
+  EXPECT_THAT(MakeCsvDialect(options, ',').status().message(),
+              testing::HasSubstr("quotechar: must be one ASCII character"));
+  options.quotechar = "'";
+  EXPECT_TRUE(MakeCsvDialect(options, ',').ok());
 }
 
 TEST(TextSourceTest, KeepsTheContract) {

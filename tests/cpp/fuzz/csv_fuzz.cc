@@ -198,8 +198,9 @@ void Check(const uint8_t* data, size_t size) {
   if (!has_quotes) written.quotechar = "";
   if (has_comments) written.comment = std::string(kComment);
   const auto dialect = source::MakeCsvDialect(written, ',');
-  const bool is_delimiter =
-      (delimiter != '"' || !has_quotes) && delimiter != '\n' && delimiter != '\r';
+  const bool is_delimiter = static_cast<unsigned char>(delimiter) < 0x80 &&
+                            (delimiter != '"' || !has_quotes) && delimiter != '\n' &&
+                            delimiter != '\r';
   if (dialect.ok() != is_delimiter) Fail("the delimiter: " + dialect.status().ToString(), text);
   if (!dialect.ok()) return;
   const auto made = source::MakeCsvSource(files, *dialect, keeps_rest);

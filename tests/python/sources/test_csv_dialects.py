@@ -205,11 +205,13 @@ def test_comments_are_left_out(tmp_path: Path, end: str) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"delimiter": ";;"}, "delimiter must be one character"),
-        ({"delimiter": ""}, "delimiter must be one character"),
-        ({"delimiter": "\n"}, "delimiter must be one character"),
-        ({"delimiter": '"'}, "delimiter must be one character that is no quote"),
-        ({"quotechar": "''"}, 'quotechar must be one character that is no line end, or ""'),
+        ({"delimiter": ";;"}, "delimiter must be one ASCII character"),
+        ({"delimiter": ""}, "delimiter must be one ASCII character"),
+        ({"delimiter": "\n"}, "delimiter must be one ASCII character"),
+        ({"delimiter": '"'}, "delimiter must be one ASCII character that is no quote"),
+        ({"delimiter": "§"}, "delimiter must be one ASCII character"),
+        ({"quotechar": "«"}, "quotechar must be one ASCII character"),
+        ({"quotechar": "''"}, 'quotechar must be one ASCII character that is no line end, or ""'),
         ({"encoding": "utf-99"}, r'encoding.*there is no encoding "utf-99"'),
         ({"encoding": "latin-1//IGNORE"}, "there is no encoding"),
         ({"header": False}, "header is false, so the files name no columns; give .*column_names"),
