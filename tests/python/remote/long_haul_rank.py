@@ -10,6 +10,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import easydata
 
@@ -40,8 +41,10 @@ def main() -> None:
         "steps": arguments.steps,
         "num_threads": 1,
     }
-    datasets = [{"data_files": arguments.address, "storage_options": {"retry_delay": 0.01}}]
-    loader = easydata.create_pipeline(datasets, load=load).source().load().build()
+    dataset: dict[str, Any] = {"data_files": arguments.address}
+    if "://" in arguments.address:
+        dataset["storage_options"] = {"retry_delay": 0.01}
+    loader = easydata.create_pipeline([dataset], load=load).source().load().build()
     sums: dict[str, int] = {}
     memory: list[int] = []
     step = 0

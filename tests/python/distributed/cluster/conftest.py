@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import ray
 
 
 @pytest.fixture(scope="session", autouse=True)
 def cluster() -> Iterator[Any]:
     """A node of four CPUs, to which this process is connected as a user's own."""
+    import ray  # pytest reads this file where Ray is not installed, too
+
     for left in reversed(range(4)):
         try:
             ray.init(
