@@ -191,12 +191,8 @@ def _called(kind: Any, *, several: bool = False) -> str:
         elif cls is not _Unknown:
             one = _WORDS.get(cls) or getattr(cls, "__name__", str(cls)).removeprefix("_")
             one = _PUBLIC.get(one, one)
-            if several or cls in (bool, bytes, type(None)):
-                words[one if cls in (bool, bytes, type(None)) else f"{one}s"] = None
-            elif cls is str:
-                words["text"] = None
-            else:
-                words[f"{'an' if one[0] in 'AEIOUaeiou' else 'a'} {one}"] = None
+            is_mass = cls in (bool, bytes, type(None)) or (cls is str and not several)
+            words[one if is_mass else f"{one}s" if several else _with_article(one)] = None
     return " or ".join(words)
 
 
@@ -208,5 +204,8 @@ def _shown(value: Any) -> str:
         return repr(value) if len(value) <= 60 else f"a text of {len(value):,} letters"
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    name = type(value).__name__
+    return _with_article(type(value).__name__)
+
+
+def _with_article(name: str) -> str:
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"

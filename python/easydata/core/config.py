@@ -240,17 +240,14 @@ def merge_tokenizer_config(
         None when nobody names a tokenizer.
     """
     stage_tokenizer = stage_cfg.default_tokenizer if stage_cfg else None
-    for tokenizer in (ds_cfg.tokenizer, stage_tokenizer, global_tokenizer):
-        if tokenizer is not None:
-            made = _with_options(tokenizer, ds_cfg.tokenizer_kwargs, stage_cfg)
-            assert made is not None
-            made.view = made.view if ds_cfg.view is None else ds_cfg.view
-            if ds_cfg.chat_template is not None:
-                made.chat_template = ds_cfg.chat_template
-            if ds_cfg.template_date is not None:
-                made.template_date = ds_cfg.template_date
-            if ds_cfg.chat_template_kwargs is not None:
-                given = {**(made.chat_template_kwargs or {}), **ds_cfg.chat_template_kwargs}
-                made.chat_template_kwargs = given
-            return made
-    return None
+    named = (ds_cfg.tokenizer, stage_tokenizer, global_tokenizer)
+    tokenizer = next((each for each in named if each is not None), None)
+    made = _with_options(tokenizer, ds_cfg.tokenizer_kwargs, stage_cfg)
+    if made is not None:
+        for option in ("view", "chat_template", "template_date"):
+            if (own := getattr(ds_cfg, option)) is not None:
+                setattr(made, option, own)
+        if ds_cfg.chat_template_kwargs is not None:
+            given = {**(made.chat_template_kwargs or {}), **ds_cfg.chat_template_kwargs}
+            made.chat_template_kwargs = given
+    return made

@@ -246,13 +246,13 @@ def plain(value: Any, *, for_engine: bool = False) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        options = [(name, getattr(value, name), each) for name, each in _defaults(type(value))]
-        # The engine knows the defaults; a mixture may have thousands of configs.
-        return {
-            name: _plain_option(name, option, for_engine)
-            for name, option, default in options
-            if not (for_engine and option is default) and not _is_unset(option)
-        }
+        options = {}
+        for name, default in _defaults(type(value)):
+            option = getattr(value, name)
+            # The engine knows the defaults; a mixture may have thousands of configs.
+            if not (for_engine and option is default) and not _is_unset(option):
+                options[name] = _plain_option(name, option, for_engine)
+        return options
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return value.item()  # a NumPy scalar
     path = import_path(value if callable(value) else type(value))

@@ -160,7 +160,10 @@ def _problems_of_yaml(text: str) -> Iterator[str]:
             if is_key:
                 inner.key = event.value
                 if event.value in inner.keys:
-                    yield _twice(event.value, inner.keys[event.value], line)
+                    yield (
+                        f"line {line}: {event.value!r} is given twice (first in line "
+                        f"{inner.keys[event.value]}); take one of them out"
+                    )
                     return
                 inner.keys[event.value] = line
         else:
@@ -211,7 +214,3 @@ def _switches() -> frozenset[str]:
     return frozenset(
         field["name"] for entry in declared for field in entry["fields"] if "bool" in field["type"]
     )
-
-
-def _twice(key: str, first: int, line: int) -> str:
-    return f"line {line}: {key!r} is given twice (first in line {first}); take one of them out"

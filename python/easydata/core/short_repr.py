@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from easydata import _native
@@ -69,6 +70,23 @@ def table(title: str, rows: Mapping[str, Any]) -> str:
     return f"<table><caption>{html.escape(title)}</caption>{lines}</table>"
 
 
+class Shown:
+    """Shows itself as the call that makes it, and in a notebook as a table."""
+
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """What it is made of and with which options; nothing is read for it."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        given, options = self._shown()
+        return call(type(self).__name__, *given, **options)
+
+    def _repr_html_(self) -> str:
+        given, options = self._shown()
+        below = {"of": given[0]} if len(given) == 1 else {"of": list(given)} if given else {}
+        return table(type(self).__name__, {**below, **options})
+
+
 def _cell(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
@@ -97,13 +115,8 @@ def _counted(value: Any) -> str:
     return f"<{name} of {count:,}>"
 
 
-def _first(values: Iterable[Any]) -> list[Any]:
-    found = []
-    for value in values:
-        found.append(value)
-        if len(found) == _ITEMS:
-            break
-    return found
+def _first(values: Iterable[Any]) -> Iterator[Any]:
+    return itertools.islice(values, _ITEMS)
 
 
 def _more(values: Any) -> str:

@@ -55,6 +55,33 @@ FieldDescriptor DescribeField(const ConfigType& type, const Field& field) {
   return out;
 }
 
+Json NeighboursAsJson(const std::vector<Neighbour>& neighbours) {
+  Json out = Json::array();
+  for (const Neighbour& each : neighbours) {
+    out.push_back({{"option", each.option}, {"values", each.values}});
+  }
+  return out;
+}
+
+Json FieldAsJson(const FieldDescriptor& field) {
+  const Acting& acting = field.rules.acting;
+  return {{"name", field.name},
+          {"type", field.type},
+          {"doc", field.doc},
+          {"default", field.default_value},
+          {"reads_as", field.rules.reads_as.value_or(nullptr)},
+          {"required", field.rules.required},
+          {"secret", field.rules.is_secret},
+          {"differs", field.rules.differs},
+          {"config", field.config},
+          {"acting",
+           {{"nodes", acting.nodes},
+            {"beside", NeighboursAsJson(acting.beside)},
+            {"superseded_by", NeighboursAsJson(acting.superseded_by)},
+            {"compatibility", acting.compatibility}}},
+          {"comes_later", field.rules.comes_later()}};
+}
+
 /// Whether a problem is of one of the options of the config at `path`, or of its structure.
 bool Breaks(const Problem& problem, const ConfigType& type, const std::string& path) {
   return problem.kind == Problem::Kind::kStructure ||
@@ -64,6 +91,21 @@ bool Breaks(const Problem& problem, const ConfigType& type, const std::string& p
 }
 
 }  // namespace
+
+Json DescriptorsAsJson(const std::vector<ConfigDescriptor>& configs) {
+  Json out = Json::array();
+  for (const ConfigDescriptor& config : configs) {
+    Json fields = Json::array();
+    for (const FieldDescriptor& field : config.fields) fields.push_back(FieldAsJson(field));
+    Json parameters = Json::object();
+    for (const auto& [name, doc] : config.parameters) parameters[name] = doc;
+    out.push_back({{"name", config.name},
+                   {"doc", config.doc},
+                   {"fields", std::move(fields)},
+                   {"parameters", std::move(parameters)}});
+  }
+  return out;
+}
 
 std::vector<std::string> ConfigDescriptor::field_names() const {
   std::vector<std::string> names;

@@ -36,6 +36,12 @@ struct ConfigDescriptor {
   std::vector<std::string> field_names() const;
 };
 
+/// [{"name", "doc", "fields": [{"name", "type", "doc", "default", "reads_as", "required", "secret",
+/// "differs", "config", "acting", "comes_later"}], "parameters": {name: doc}}], for what is made of
+/// them elsewhere. "acting" is {"nodes", "beside": [{"option", "values"}], "superseded_by": the
+/// like, "compatibility"}.
+Json DescriptorsAsJson(const std::vector<ConfigDescriptor>& configs);
+
 /// Adds a problem when `value` breaks a bound or is none of the choices, or when its feature has
 /// not come yet.
 void CheckRules(const FieldRules& rules, const Json& value, const Json& default_value,

@@ -122,6 +122,23 @@ def test_paths_may_be_path_objects() -> None:
     assert config.to_dict()["datasets"][1]["data_files"] == ["b", "c"]
 
 
+@dataclasses.dataclass
+class NamedPath:
+    """A path of somebody's own, which is a dataclass as well."""
+
+    name: str
+
+    def __fspath__(self) -> str:
+        return self.name
+
+
+def test_paths_may_be_dataclasses() -> None:
+    files: Any = [NamedPath("b"), "c"]
+    config = PipelineConfig([DatasetConfig(files)])
+    assert config.validate() == []
+    assert config.to_dict()["datasets"][0]["data_files"] == ["b", "c"]
+
+
 def test_rows_in_memory_may_be_data_files() -> None:
     rows = [{"text": "a"}]
     config = PipelineConfig.from_dict({"datasets": [DatasetConfig(rows), {"data_files": rows}]})

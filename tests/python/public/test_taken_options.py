@@ -2,12 +2,13 @@
 
 import inspect
 import pydoc
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 from easydata.core.signatures import GreedyPackerSignature
-from easydata.core.takes_options import TakesOptions, declared_options
+from easydata.core.takes_options import ArgumentBinder, TakesOptions, declared_options
 from easydata.transforms.trainer_examples import EmbeddingPreprocessTransform
 
 import easydata
@@ -74,6 +75,50 @@ def test_what_is_not_given_right_is_named(tmp_path: Path) -> None:
         easydata.save_dataset(source, tmp_path, overwrit=True)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^save_iterator\(\) got an unexpected .*'num_shards'"):
         easydata.save_iterator([], tmp_path, num_shards=2)  # type: ignore[call-arg]
+
+
+def random_signature(choose: random.Random) -> inspect.Signature:
+    """A signature of up to five parameters, of which some have defaults."""
+    kinds = inspect.Parameter
+    by_position = [kinds.POSITIONAL_OR_KEYWORD] * choose.randint(0, 3)
+    if choose.random() < 0.1:
+        by_position += [kinds.VAR_POSITIONAL]
+    by_name = [kinds.KEYWORD_ONLY] * choose.randint(0, 2)
+    if choose.random() < 0.1:
+        by_name += [kinds.VAR_KEYWORD]
+    parameters: list[inspect.Parameter] = []
+    has_default = False
+    for name, kind in zip("abcdef", [*by_position, *by_name], strict=False):
+        if kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD):
+            parameters.append(kinds(name, kind))
+            continue
+        by_chance = choose.random() < 0.5
+        has_default = by_chance or (has_default and kind is kinds.POSITIONAL_OR_KEYWORD)
+        parameters.append(kinds(name, kind, default=f"{name}0" if has_default else kinds.empty))
+    return inspect.Signature(parameters)
+
+
+def test_arguments_are_bound_as_python_binds_them() -> None:
+    choose = random.Random(0)
+    bound, refused = 0, 0
+    for _ in range(5_000):
+        signature = random_signature(choose)
+        args = [choose.random() for _ in range(choose.randint(0, 4))]
+        names = choose.sample("abcdefg", choose.randint(0, 3))
+        kwargs = {name: choose.random() for name in names}
+        binder = ArgumentBinder("f", signature)
+        try:
+            expected = signature.bind(*args, **kwargs)
+        except TypeError:
+            refused += 1
+            with pytest.raises(TypeError, match=r"^f\(\) "):
+                binder.bound(args, kwargs)
+            continue
+        expected.apply_defaults()
+        bound += 1
+        assert list(binder.bound(args, kwargs).items()) == list(expected.arguments.items())
+    assert bound > 500
+    assert refused > 500
 
 
 def test_subclasses_inherit_the_signature_or_have_their_own() -> None:
