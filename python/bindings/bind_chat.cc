@@ -1,7 +1,9 @@
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include "bindings.h"
 #include "bound_plan.h"
 #include "easydata/chat/claimed_messages.h"
+#include "easydata/chat/mark_text.h"
 #include "easydata/chat/row_conversation.h"
 #include "easydata/exec/notice.h"
 #include "easydata/jinja/template.h"
@@ -33,6 +36,8 @@ namespace {
 using jinja::Renderer;
 using jinja::Value;
 
+using Variables = nb::typed<nb::dict, nb::str, nb::object>;
+
 constexpr int kMaxValueDepth = 200;
 
 [[noreturn]] void FailType(nb::handle value) {
@@ -43,13 +48,9 @@ constexpr int kMaxValueDepth = 200;
 }
 
 std::string_view TextView(nb::handle text) {
-  Py_ssize_t size = 0;
-  const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-  if (data == nullptr) {
-    PyErr_Clear();
-    Check(Status::NotImplemented("a text with a lone surrogate, for a template"));
-  }
-  return {data, static_cast<size_t>(size)};
+  const auto utf8 = Utf8Of(text);
+  if (!utf8) Check(Status::NotImplemented("a text with a lone surrogate, for a template"));
+  return *utf8;
 }
 
 /// A Python object as a value of a template, whose texts stay the object's.
@@ -115,12 +116,12 @@ class BoundTemplate {
   std::shared_ptr<const jinja::Template> shared() const { return template_; }
 
   /// Renders into `renderer`, which has the text and marks then.
-  void Render(nb::dict given, const std::optional<std::string_view>& messages,
+  void Render(Variables given, const std::optional<std::string_view>& messages,
               std::optional<double> now, Renderer* renderer) const {
     Check(TryRender(given, messages, now, jinja::RenderOptions(), renderer));
   }
 
-  Status TryRender(nb::dict given, const std::optional<std::string_view>& messages,
+  Status TryRender(Variables given, const std::optional<std::string_view>& messages,
                    std::optional<double> now, jinja::RenderOptions options,
                    Renderer* renderer) const {
     renderer->Reset();
@@ -151,12 +152,12 @@ Renderer& OwnRenderer() {
   return renderer;
 }
 
-nb::object TextOf(const std::string& text) {
-  return nb::steal(
+nb::str TextOf(const std::string& text) {
+  return nb::steal<nb::str>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr));
 }
 
-nb::object Probe(const BoundTemplate& self, nb::dict variables) {
+std::optional<nb::str> Probe(const BoundTemplate& self, Variables variables) {
   Renderer& renderer = OwnRenderer();
   const jinja::RendererUse use(&renderer);
   jinja::RenderOptions options;
@@ -169,58 +170,25 @@ nb::object Probe(const BoundTemplate& self, nb::dict variables) {
     throw nb::python_error();
   }
   if (!status.IsInvalid()) Check(status);
-  return nb::none();
+  return std::nullopt;
 }
 
-const char* MarkName(jinja::Mark::Kind kind) {
-  switch (kind) {
-    case jinja::Mark::Kind::kMessage:
-      return "message";
-    case jinja::Mark::Kind::kGeneration:
-      return "generation";
-    case jinja::Mark::Kind::kText:
-      return "text";
-  }
-  return "";
-}
+/// The kind of a stretch, the number of its message, first byte and end.
+using Stretch = std::tuple<std::string, std::optional<uint32_t>, size_t, size_t>;
 
-/// The fields of a message that a stretch is of: "content+tool_calls"; of one of several calls
-/// "tool_calls[1]"; "text" where that is all.
-std::string FieldsOf(const jinja::Mark& mark) {
-  std::string fields;
-  uint8_t named = 0;
-  for (const jinja::SourceField& field : chat::kSaidFields) {
-    if ((mark.sources & field.source & ~named) == 0) continue;
-    named |= field.source;
-    fields += (fields.empty() ? "" : "+") + std::string(field.name);
-  }
-  if (mark.call != Value::kAnyCall) fields += "[" + std::to_string(mark.call) + "]";
-  if (!fields.empty()) return fields;
-  return mark.sources == 0 ? "text" : "other";
-}
-
-nb::object Trace(const BoundTemplate& self, nb::dict variables, std::string_view messages,
-                 std::optional<double> now, bool fields) {
+std::pair<nb::str, std::vector<Stretch>> Trace(const BoundTemplate& self, Variables variables,
+                                               std::string_view messages, std::optional<double> now,
+                                               bool fields) {
   Renderer& renderer = OwnRenderer();
   const jinja::RendererUse use(&renderer);
   self.Render(variables, messages, now, &renderer);
-  nb::list marks;
+  std::vector<Stretch> marks;
   for (const jinja::Mark& mark : renderer.marks()) {
     const bool is_known = mark.message != jinja::Mark::kUnknown;
-    const bool has_fields = fields && mark.kind == jinja::Mark::Kind::kText;
-    const std::string name = has_fields ? FieldsOf(mark) : MarkName(mark.kind);
-    marks.append(
-        nb::make_tuple(name, is_known ? nb::cast(mark.message) : nb::none(), mark.begin, mark.end));
+    marks.emplace_back(chat::MarkText(mark, fields),
+                       is_known ? std::optional(mark.message) : std::nullopt, mark.begin, mark.end);
   }
-  return nb::make_tuple(TextOf(renderer.text()), marks);
-}
-
-chat::RoleMapping RolesFrom(const nb::dict& roles) {
-  chat::RoleMapping mapping;
-  for (const auto [key, role] : roles) {
-    mapping[nb::cast<std::string>(key)] = nb::cast<std::string>(role);
-  }
-  return mapping;
+  return {TextOf(renderer.text()), std::move(marks)};
 }
 
 /// `_native.ConversationRenderer`.
@@ -232,13 +200,13 @@ struct PyConversationRenderer {
 };
 
 void MakeConversationRenderer(PyConversationRenderer* self, nb::object render,
-                              std::optional<nb::typed<nb::dict, std::string, std::string>> roles,
-                              nb::typed<nb::dict, std::string, std::string> names,
-                              std::vector<std::string> own_roles, bool drops_reasoning) {
+                              const std::optional<chat::RoleMapping>& roles,
+                              const chat::RoleMapping& names, std::vector<std::string> own_roles,
+                              bool drops_reasoning) {
   Owned owned;
   Borrowed borrowed = owned.Lend(std::move(render));
   std::sort(own_roles.begin(), own_roles.end());
-  ConversationRendering how = {.roles = RolesFrom(roles.has_value() ? *roles : names),
+  ConversationRendering how = {.roles = roles.value_or(names),
                                .has_roles = roles.has_value(),
                                .own_roles = std::move(own_roles),
                                .habits = std::make_shared<const chat::TemplateHabits>(
@@ -247,8 +215,9 @@ void MakeConversationRenderer(PyConversationRenderer* self, nb::object render,
   new (self) PyConversationRenderer{std::move(how), std::move(borrowed), std::move(owned)};
 }
 
-nb::str RenderConversation(const PyConversationRenderer& self, nb::handle row,
-                           std::string_view field, nb::handle tools, nb::callable decoded) {
+nb::str RenderConversation(const PyConversationRenderer& self,
+                           Given<nb::typed<nb::mapping, nb::str, nb::any>> row,
+                           std::string_view field, nb::handle tools, Decoding decoded) {
   const nb::object render = self.render.Get();
   if (!render.is_valid()) Check(Borrowed::Gone());
   std::string strange;
@@ -262,49 +231,40 @@ nb::str RenderConversation(const PyConversationRenderer& self, nb::handle row,
 }
 
 /// The step that renders conversations; rows that are not as usual go to `callable`.
-BoundStep RenderStep(nb::object callable, const BoundTemplate* plain,
-                     const BoundTemplate* with_tools, const std::string& name,
-                     const std::string& text, bool keeps_rows, bool has_identity,
-                     const std::string& identity, const std::string& messages,
-                     const std::string& output, nb::typed<nb::dict, std::string, std::string> roles,
-                     std::vector<std::string> own_roles, const std::string& variables,
-                     bool refuses) {
-  Owned owned;
-  TransformStep step({owned.Lend(std::move(callable)), false, refuses}, name, text);
-  step.keeps_rows = keeps_rows;
-  step.has_identity = has_identity;
-  step.identity = identity;
+BoundStep RenderStep(const BoundStep& called, const BoundTemplate* plain,
+                     const BoundTemplate* with_tools, const std::string& messages,
+                     const std::string& output, const chat::RoleMapping& roles,
+                     std::vector<std::string> own_roles, const std::string& variables) {
+  TransformStep step = *called.step;
+  step.fields = {};
   step.fields.written = {output};
   if (!messages.empty()) step.fields.read.push_back(messages);
   step.fields.read.emplace_back(chat::kToolsField);
   step.fields.read_unnamed = chat::FieldsBeside(/*instructions=*/messages.empty());
-  if (plain == nullptr || with_tools == nullptr) return {std::move(step), std::move(owned)};
+  if (plain == nullptr || with_tools == nullptr) return {std::move(step), called.owned};
   transform::RenderMessagesOptions options;
   options.messages = messages;
   options.text = output;
-  options.roles = RolesFrom(roles);
+  options.roles = roles;
   std::sort(own_roles.begin(), own_roles.end());
   options.own_roles = std::move(own_roles);
   const auto renderer = chat::NativeChatRenderer(plain->shared(), with_tools->shared(),
                                                  Unwrap(chat::ChatVariables::Read(variables)));
-  step.make_natively = [options, renderer, called = step.called, name, text, keeps_rows,
-                        has_identity,
-                        identity](const StreamPlan& upstream, const Columns& wanted,
-                                  const FindForms&) -> Result<std::optional<StreamPlan>> {
+  step.make_natively = [options, renderer, step = called.step](
+                           const StreamPlan& upstream, const Columns& wanted,
+                           const FindForms&) -> Result<std::optional<StreamPlan>> {
     if (!wanted.has_value()) return std::nullopt;
     transform::RenderMessagesOptions of_stream = options;
     for (const ColumnRequest& column : *wanted) of_stream.output.push_back(column.name);
-    auto rest = CallableOp({called}, CallableKind::kMap,
-                           Columns({{options.text, ColumnKind::kText}}), name);
-    auto node = MakeNode("map", {{"callable", text}}, upstream);
-    node->has_identity = has_identity;
-    node->identity = identity;
-    node->keeps_row_count = keeps_rows;
+    auto rest = CallableOp({step->called}, CallableKind::kMap,
+                           Columns({{options.text, ColumnKind::kText}}), step->name);
+    auto node = step->MakeNode("map", upstream);
+    node->keeps_row_count = step->keeps_rows;
     ARROW_ASSIGN_OR_RAISE(
         auto op, transform::RenderMessagesOp(std::move(of_stream), renderer, std::move(rest)));
     return MapPlan(upstream, std::move(op), std::move(node));
   };
-  return {std::move(step), std::move(owned)};
+  return {std::move(step), called.owned};
 }
 
 }  // namespace
@@ -354,39 +314,26 @@ void BindChat(nb::module_& m) {
       },
       "Fields that make a row an instruction with its answer.");
   m.def("read_conversation", &ReadPythonMessages, nb::arg("value").none(), nb::arg("field"),
-        nb::arg("roles").none(), nb::arg("decoded"),
-        nb::sig("def read_conversation(value: object, field: str, roles: dict[str, str] | None, "
-                "decoded: collections.abc.Callable[[typing.Any], typing.Any]) -> "
-                "list[dict[str, typing.Any]]"),
+        nb::arg("roles"), nb::arg("decoded"),
         "The messages that a row holds in `field`. `decoded` makes what it holds of JSON text.");
   m.def("template_messages", &PythonTemplateMessages, nb::arg("messages"),
-        nb::sig("def template_messages(messages: list[typing.Any]) -> "
-                "list[dict[str, typing.Any]]"),
         "Messages as templates see them: no keys without a value, what a model thought under all "
         "of its names.");
   BindOwner<PyConversationRenderer>(m, "ConversationRenderer",
                                     "Renders conversations of Python's, whose text must come out.")
       .def("__init__", &MakeConversationRenderer, nb::arg("render"), nb::kw_only(),
-           nb::arg("roles").none(), nb::arg("names"), nb::arg("own_roles"),
-           nb::arg("drops_reasoning") = false,
-           nb::sig("def __init__(self, render: object, *, roles: dict[str, str] | None, names: "
-                   "dict[str, str], own_roles: collections.abc.Sequence[str], drops_reasoning: "
-                   "bool = False) -> None"))
+           nb::arg("roles"), nb::arg("names"), nb::arg("own_roles"),
+           nb::arg("drops_reasoning") = false)
       .def("render", &RenderConversation, nb::arg("row"), nb::arg("field"), nb::arg("tools").none(),
            nb::arg("decoded"),
-           nb::sig("def render(self, row: collections.abc.Mapping[str, typing.Any], field: str, "
-                   "tools: object | None, decoded: collections.abc.Callable[[typing.Any], "
-                   "typing.Any]) -> str"),
            "The text of the messages that a row holds in `field`, as read_conversation() reads "
            "them, with the system message and template options that it has beside them; where "
            "`field` is empty, of its instruction and answer.");
-  m.def("render_step", &RenderStep, nb::arg("callable"), nb::arg("plain").none(),
-        nb::arg("with_tools").none(), nb::kw_only(), nb::arg("name"), nb::arg("text"),
-        nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("identity"), nb::arg("messages"),
-        nb::arg("output"), nb::arg("roles"), nb::arg("own_roles"), nb::arg("variables"),
-        nb::arg("refuses"),
+  m.def("render_step", &RenderStep, nb::arg("called"), nb::arg("plain").none(),
+        nb::arg("with_tools").none(), nb::kw_only(), nb::arg("messages"), nb::arg("output"),
+        nb::arg("roles"), nb::arg("own_roles"), nb::arg("variables"),
         "The step that renders the conversations in column `messages` into column `output`, by "
-        "template `with_tools` where the row has tools. `variables` are JSON. `callable` does the "
+        "template `with_tools` where the row has tools. `variables` are JSON. `called` does the "
         "same to a row: those that are not as they should be, or beyond the native engine, are "
         "given to it, and all where there are no templates.");
   BindPlain<BoundTemplate>(
@@ -406,27 +353,21 @@ void BindChat(nb::module_& m) {
           nb::arg("now"), "The same with a clock that stands still at this time of the epoch.")
       .def(
           "render",
-          [](const BoundTemplate& self, nb::dict variables, std::optional<double> now) {
+          [](const BoundTemplate& self, Variables variables, std::optional<double> now) {
             Renderer& renderer = OwnRenderer();
             const jinja::RendererUse use(&renderer);
             self.Render(variables, std::nullopt, now, &renderer);
             return TextOf(renderer.text());
           },
           nb::arg("variables"), nb::kw_only(), nb::arg("now") = nb::none(),
-          nb::sig(
-              "def render(self, variables: dict[str, object], *, now: float | None = None) -> str"),
           "Renders a text. ValueError where the template fails or refuses the values, "
           "NotImplementedError where Jinja2 may go on and the engine cannot.")
       .def("probe", &Probe, nb::arg("variables"),
-           nb::sig("def probe(self, variables: dict[str, object]) -> str | None"),
            "The text for a short chat, None where the template refuses it. NotImplementedError "
            "where the engine cannot tell; OverflowError where it takes hundreds of times what such "
            "chats take: Jinja2, which has no bounds, is not to be asked then.")
       .def("trace", &Trace, nb::arg("variables"), nb::kw_only(), nb::arg("messages") = "messages",
            nb::arg("now") = nb::none(), nb::arg("fields") = false,
-           nb::sig("def trace(self, variables: dict[str, object], *, messages: str = 'messages', "
-                   "now: float | None = None, fields: bool = False) -> "
-                   "tuple[str, list[tuple[str, int | None, int, int]]]"),
            "Renders a text, and says what its stretches come from: (kind, number of the message, "
            "first byte, end), where kind is \"message\" (printed while a loop was there), "
            "\"generation\" (by a generation block) or \"text\" (a text of that message; with "

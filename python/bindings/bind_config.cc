@@ -24,52 +24,6 @@ Json Parse(const std::string& text) {
   return json;
 }
 
-Json Described(const std::vector<config::Neighbour>& neighbours) {
-  Json out = Json::array();
-  for (const config::Neighbour& each : neighbours) {
-    out.push_back({{"option", each.option}, {"values", each.values}});
-  }
-  return out;
-}
-
-/// {"nodes": [...], "beside": [{"option", "values"}], "superseded_by": [{"option", "values"}],
-/// "compatibility"}
-Json Described(const config::Acting& acting) {
-  return {{"nodes", acting.nodes},
-          {"beside", Described(acting.beside)},
-          {"superseded_by", Described(acting.superseded_by)},
-          {"compatibility", acting.compatibility}};
-}
-
-/// [{"name", "doc", "fields": [{"name", "type", "doc", "default", "reads_as", "required",
-/// "secret", "differs", "config", "acting", "comes_later"}]}]
-std::string Described(const std::vector<config::ConfigDescriptor>& descriptors) {
-  Json out = Json::array();
-  for (const config::ConfigDescriptor& descriptor : descriptors) {
-    Json fields = Json::array();
-    for (const config::FieldDescriptor& field : descriptor.fields) {
-      fields.push_back({{"name", field.name},
-                        {"type", field.type},
-                        {"doc", field.doc},
-                        {"default", field.default_value},
-                        {"reads_as", field.rules.reads_as.value_or(nullptr)},
-                        {"required", field.rules.required},
-                        {"secret", field.rules.is_secret},
-                        {"differs", field.rules.differs},
-                        {"config", field.config},
-                        {"acting", Described(field.rules.acting)},
-                        {"comes_later", field.rules.comes_later()}});
-    }
-    Json parameters = Json::object();
-    for (const auto& [name, doc] : descriptor.parameters) parameters[name] = doc;
-    out.push_back({{"name", descriptor.name},
-                   {"doc", descriptor.doc},
-                   {"fields", std::move(fields)},
-                   {"parameters", std::move(parameters)}});
-  }
-  return out.dump();
-}
-
 std::vector<std::pair<std::string, std::pair<std::string, std::string>>> ValidateConfig(
     const std::string& name, const std::string& json) {
   using Kind = config::Problem::Kind;
@@ -115,10 +69,10 @@ void BindConfig(nb::module_& m) {
       nb::arg("type").none(), nb::arg("data_files"),
       "Whether a config names a dataset of the Hugging Face Hub, and not files.");
   m.def(
-      "config_descriptors", [] { return Described(configs::AllConfigs()); },
+      "config_descriptors", [] { return config::DescriptorsAsJson(configs::AllConfigs()).dump(); },
       "Every config and its options, as JSON.");
   m.def(
-      "option_descriptors", [] { return Described(configs::AllOptions()); },
+      "option_descriptors", [] { return config::DescriptorsAsJson(configs::AllOptions()).dump(); },
       "The options of what is made without a config, as JSON.");
   m.def("validate_config", &ValidateConfig, nb::arg("name"), nb::arg("json"),
         "Everything that is wrong with a config given as JSON: [(kind, (path, sentence))].");

@@ -7,7 +7,6 @@
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -21,6 +20,7 @@
 #include "easydata/files/address.h"
 #include "easydata/sink/recorded_outputs.h"
 #include "easydata/source/data_files.h"
+#include "easydata/source/shared_listing.h"
 #include "easydata/storage/open_file.h"
 #include "easydata/storage/storage.h"
 #include "easydata/storage/user_path.h"
@@ -54,107 +54,42 @@ PyFileListing WithIdentity(const PyFileListing& listing, const std::string& iden
   Check(WhileOthersRun([&]() -> Status {
     for (files::FileInfo& file : out.files) {
       ARROW_RETURN_NOT_OK(storage::SetIdentity(kind, exec::StopScope::Interrupted, &file));
-      if (file.index == nullptr) continue;
-      files::FileInfo index = *file.index;
-      ARROW_RETURN_NOT_OK(storage::SetIdentity(kind, exec::StopScope::Interrupted, &index));
-      file.index = std::make_shared<const files::FileInfo>(std::move(index));
     }
     return Status::OK();
   }));
   return out;
 }
 
-/// What pickle keeps of a file: URI, size, identity by name, time of change, hash.
-using PickledFile = std::tuple<std::string, int64_t, std::string, int64_t, std::string>;
-/// The files, the options that reach them as JSON, addresses with what is secret in them, and the
-/// indexes of files that have one, by their numbers.
-using PickledListing = std::tuple<std::vector<PickledFile>, std::string, std::vector<std::string>,
-                                  std::vector<std::pair<size_t, PickledFile>>>;
-
-PickledFile PickleFile(const files::FileInfo& file) {
-  return {file.uri, file.size, NameOf(files::NamesOf(file.identity.kind), file.identity.kind),
-          file.identity.mtime_ns, file.identity.tag};
-}
+/// The files and what tells them from others, the options that reach them as JSON, and addresses
+/// with what is secret in them.
+using PickledListing = std::tuple<std::string, std::string, std::string, std::vector<std::string>>;
 
 PickledListing PickleFiles(const PyFileListing& listing) {
-  std::vector<PickledFile> files;
-  std::vector<std::pair<size_t, PickledFile>> indexes;
-  for (const files::FileInfo& file : listing.files) {
-    if (file.index != nullptr) indexes.emplace_back(files.size(), PickleFile(*file.index));
-    files.push_back(PickleFile(file));
-  }
-  return {std::move(files), listing.storage->options().ToJson().dump(),
-          listing.storage->secret_addresses(), std::move(indexes)};
+  const auto kind =
+      listing.files.empty() ? files::IdentityKind::kTime : listing.files.front().identity.kind;
+  return {source::ListingToJson(listing.files), NameOf(files::NamesOf(kind), kind),
+          listing.storage->options().ToJson().dump(), listing.storage->secret_addresses()};
 }
 
-files::FileInfo UnpickleFile(const PickledFile& pickled, const PyFileListing& listing) {
-  const auto& [uri, size, kind, mtime_ns, tag] = pickled;
-  return {uri, size, {IdentityOf(kind), mtime_ns, tag}, listing.storage};
+/// A listing of these files; `addresses` name what is secret in theirs.
+PyFileListing ListingOf(const std::string& files, const std::string& identity,
+                        std::shared_ptr<const storage::Storage> storage,
+                        const std::vector<std::string>& addresses) {
+  for (const std::string& address : addresses) {
+    Unwrap(storage->NamesOf(Unwrap(files::Address::Parse(address))));
+  }
+  auto listed = source::ListingFromJson(files, IdentityOf(identity), storage);
+  // In Python, freeze() makes them.
+  if (!listed.ok()) Check(Status::Invalid("it is no listing that freeze() made"));
+  return {*std::move(listed), storage};
 }
 
 PyFileListing UnpickleFiles(const PickledListing& pickled) {
-  const auto& [files, options, addresses, indexes] = pickled;
-  PyFileListing out;
-  out.storage = std::make_shared<storage::Storage>(
-      Unwrap(storage::StorageOptions::FromJson(nlohmann::json::parse(options))));
-  for (const std::string& address : addresses) {
-    Unwrap(out.storage->NamesOf(Unwrap(files::Address::Parse(address))));
-  }
-  for (const PickledFile& file : files) out.files.push_back(UnpickleFile(file, out));
-  for (const auto& [number, index] : indexes) {
-    out.files.at(number).index = std::make_shared<const files::FileInfo>(UnpickleFile(index, out));
-  }
-  return out;
-}
-
-nlohmann::json FileToJson(const files::FileInfo& file) {
-  return {file.uri, file.size, file.identity.mtime_ns, file.identity.tag};
-}
-
-/// A listing as JSON, for other processes of the job: [[uri, bytes, mtime_ns, tag], ...]; where a
-/// file has an index, that as a fifth.
-std::string ListingToJson(const PyFileListing& listing) {
-  nlohmann::json files = nlohmann::json::array();
-  for (const files::FileInfo& file : listing.files) {
-    files.push_back(FileToJson(file));
-    if (file.index != nullptr) files.back().push_back(FileToJson(*file.index));
-  }
-  return files.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-bool IsFileOfListing(const nlohmann::json& file) {
-  return file.is_array() && (file.size() == 4 || file.size() == 5) && file[0].is_string() &&
-         file[1].is_number_integer() && file[2].is_number_integer() && file[3].is_string();
-}
-
-files::FileInfo FileFromJson(const nlohmann::json& file, const PyFileListing& listing) {
-  return {file[0].get<std::string>(),
-          file[1].get<int64_t>(),
-          {files::IdentityKind::kTime, file[2].get<int64_t>(), file[3].get<std::string>()},
-          listing.storage};
-}
-
-/// The listing that ListingToJson() wrote. `data_files` name what is secret in addresses.
-PyFileListing ListingFromJson(const std::string& text, const std::vector<std::string>& data_files,
-                              nb::handle storage_options) {
-  PyFileListing out;
-  out.storage = StorageFromPython(storage_options);
-  for (const std::string& item : data_files) {
-    Unwrap(out.storage->NamesOf(Unwrap(files::Address::Parse(item))));
-  }
-  const auto files = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const auto is_file = [](const nlohmann::json& file) {
-    return IsFileOfListing(file) && (file.size() == 4 || IsFileOfListing(file[4]));
-  };
-  if (!files.is_array() || !std::all_of(files.begin(), files.end(), is_file)) {
-    throw nb::value_error("it is no listing that freeze() made");
-  }
-  for (const nlohmann::json& file : files) {
-    out.files.push_back(FileFromJson(file, out));
-    if (file.size() == 4) continue;
-    out.files.back().index = std::make_shared<const files::FileInfo>(FileFromJson(file[4], out));
-  }
-  return out;
+  const auto& [files, identity, options, addresses] = pickled;
+  const auto json = nlohmann::json::parse(options);
+  auto reached =
+      std::make_shared<storage::Storage>(Unwrap(storage::StorageOptions::FromJson(json)));
+  return ListingOf(files, identity, std::move(reached), addresses);
 }
 
 std::string PinnedHubAddress(const std::string& address, nb::handle storage_options) {
@@ -225,10 +160,17 @@ void BindFiles(nb::module_& m) {
            "The same files, told from others by \"mtime\", \"content\" (for which each is read, "
            "once) "
            "or \"size\".")
-      .def("to_json", &ListingToJson, "The listing as JSON, for other processes of the job.")
-      .def_static("from_json", &ListingFromJson, nb::arg("text"), nb::arg("data_files"),
-                  nb::arg("storage_options") = nb::none(),
-                  "The listing that to_json() wrote of these data_files.")
+      .def(
+          "to_json", [](const PyFileListing& self) { return source::ListingToJson(self.files); },
+          "The listing as JSON, for other processes of the job.")
+      .def_static(
+          "from_json",
+          [](const std::string& text, const std::vector<std::string>& data_files,
+             nb::handle storage_options) {
+            return ListingOf(text, "mtime", StorageFromPython(storage_options), data_files);
+          },
+          nb::arg("text"), nb::arg("data_files"), nb::arg("storage_options") = nb::none(),
+          "The listing that to_json() wrote of these data_files.")
       .def(
           "with_columns",
           [](const PyFileListing& self, const std::vector<std::pair<nb::bytes, int64_t>>& columns) {
@@ -242,21 +184,9 @@ void BindFiles(nb::module_& m) {
           nb::arg("columns"), "The same files, with what Source.columns_of_files() found of them.")
       .def(
           "with_blocks",
-          [](const PyFileListing& self,
-             const std::vector<std::optional<std::vector<int64_t>>>& blocks) {
-            if (blocks.size() != self.files.size()) {
-              throw nb::value_error("it tells the blocks of other files than it lists");
-            }
+          [](const PyFileListing& self, const source::SharedBlocks& blocks) {
             PyFileListing out = self;
-            for (size_t i = 0; i < blocks.size(); ++i) {
-              if (!blocks[i].has_value()) continue;
-              const std::vector<int64_t>& starts = *blocks[i];
-              if (starts.empty() || starts[0] != 0 ||
-                  !std::is_sorted(starts.begin(), starts.end())) {
-                throw nb::value_error("it tells blocks of files that begin nowhere");
-              }
-              out.files[i].row_starts = std::make_shared<const std::vector<int64_t>>(starts);
-            }
+            Check(source::RememberBlocks(blocks, &out.files));
             return out;
           },
           nb::arg("blocks"), "The same files, with what Source.blocks_of_files() found of them.")
@@ -268,7 +198,7 @@ void BindFiles(nb::module_& m) {
       });
   m.def(
       "list_data_files",
-      [](nb::handle names, nb::handle storage_options, bool keeps_missing) {
+      [](Given<std::vector<std::string>> names, nb::handle storage_options, bool keeps_missing) {
         const std::vector<std::string> data_files = PathsOption("data_files", names);
         PyFileListing listing;
         listing.storage = StorageFromPython(storage_options);
@@ -279,9 +209,6 @@ void BindFiles(nb::module_& m) {
       },
       nb::arg("data_files"), nb::arg("storage_options") = nb::none(),
       nb::arg("keeps_missing") = false,
-      nb::sig("def list_data_files(data_files: collections.abc.Sequence[str], storage_options: "
-              "object | None = None, keeps_missing: bool = False) -> tuple[FileListing, "
-              "list[str]]"),
       "The files that paths, patterns and folders stand for, and what was left out beside them.");
   m.def("pinned_hub_address", &PinnedHubAddress, nb::arg("address"),
         nb::arg("storage_options") = nb::none(),

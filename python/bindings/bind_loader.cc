@@ -19,11 +19,11 @@
 #include "easydata/exec/exception_status.h"
 #include "easydata/loader/loader.h"
 #include "easydata/plan/load_plan.h"
-#include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
 #include "operators/json_objects.h"
 #include "operators/json_values.h"
+#include "operators/rows.h"
 #include "option_value.h"
 
 namespace easydata {
@@ -57,40 +57,8 @@ nb::object DenseToPython(const loader::LoaderColumn& column) {
   return nb::cast(Array(data, shape.size(), shape.data(), owner, nullptr, DtypeOf(*column.dtype)));
 }
 
-template <typename ArrayType>
-nb::list StringsToPython(const arrow::Array& array, JsonValues* json) {
-  const auto& strings = static_cast<const ArrayType&>(array);
-  nb::list out;
-  for (int64_t i = 0; i < strings.length(); ++i) {
-    if (strings.IsNull(i)) {
-      out.append(nb::none());
-      continue;
-    }
-    const std::string_view text = strings.GetView(i);
-    PyObject* value =
-        json != nullptr
-            ? json->Parse(text)
-            : PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "strict");
-    if (value == nullptr) throw nb::python_error();
-    out.append(nb::steal(value));
-  }
-  return out;
-}
-
 nb::str ColumnName(const loader::LoaderColumn& column) {
   return nb::str(column.name.c_str(), column.name.size());
-}
-
-nb::object ColumnToPython(const loader::LoaderColumn& column, JsonValues* json) {
-  if (column.dense()) return DenseToPython(column);
-  switch (column.values->type_id()) {
-    case arrow::Type::STRING:
-      return StringsToPython<arrow::StringArray>(*column.values, column.is_json ? json : nullptr);
-    case arrow::Type::LARGE_STRING:
-      return StringsToPython<arrow::LargeStringArray>(*column.values, nullptr);
-    default:
-      return ExportArray(column.values).attr("to_pylist")();
-  }
 }
 
 /// What Python holds: a loader and what converting its batches needs.
@@ -161,7 +129,7 @@ class PyLoader {
 
   int64_t passes_ended() const { return loader_->passes_ended(); }
 
-  nb::object At(nb::handle number) {
+  Row At(Given<int64_t> number) {
     const auto step = OptionValue<int64_t>("step", number);
     return ToPython(Interruptibly([&](const auto& stop) { return loader_->At(step, stop); }));
   }
@@ -170,12 +138,12 @@ class PyLoader {
     return Interruptibly([&](const auto& stop) { return loader_->StepsUpTo(most, stop); });
   }
 
-  nb::object State() {
+  Row State() {
     std::optional<nlohmann::json> state = loader_->TrySaveState();
     if (!state.has_value()) {
       state = WhileOthersRun(nb::find(*this), [&] { return loader_->SaveState(); });
     }
-    return JsonToPython(*state);
+    return DictOf(*state);
   }
 
   void LoadState(nb::handle state, nb::handle allow) {
@@ -187,80 +155,12 @@ class PyLoader {
   }
 
   Row Stats() {
-    const loader::LoaderStats stats =
-        WhileOthersRun(nb::find(*this), [&] { return loader_->stats(); });
-    nb::dict wait;
-    for (const auto& [stage, seconds] : stats.wait_seconds) wait[stage.c_str()] = seconds;
-    nb::dict busy;
-    for (const auto& [work, seconds] : stats.busy_seconds) busy[work.c_str()] = seconds;
-    nb::dict queue;
-    queue["batches"] = stats.queue.batches;
-    queue["bytes"] = stats.queue.bytes;
-    nb::dict sources;
-    for (const auto& [name, counts] : stats.counts.sources()) {
-      nb::dict dropped;
-      for (const auto& [reason, rows] : counts.dropped) dropped[reason.c_str()] = rows;
-      nb::dict lost;
-      for (const auto& [reason, tokens] : counts.dropped_tokens) lost[reason.c_str()] = tokens;
-      nb::dict addresses;
-      for (const auto& [reason, rows] : counts.dropped_at)
-        addresses[reason.c_str()] = nb::cast(rows);
-      nb::dict source;
-      source["tokens"] = counts.tokens;
-      source["epoch"] = std::max(stats.epoch, counts.epoch);
-      source["dropped"] = dropped;
-      source["dropped_tokens"] = lost;
-      source["dropped_at"] = addresses;
-      sources[name.c_str()] = source;
-    }
-    nb::dict retries;
-    for (const auto& [cause, count] : stats.io.retries) retries[cause.c_str()] = count;
-    nb::dict io;
-    io["requests"] = stats.io.requests;
-    io["retries"] = retries;
-    io["bytes"] = stats.io.bytes;
-    io["bytes_read_twice"] = stats.io.bytes_read_twice;
-    io["wait_seconds"] = stats.io.wait_seconds;
-    io["throttled_seconds"] = stats.io.throttled_seconds;
-    nb::dict since_start;
-    since_start["rows"] = stats.rows;
-    since_start["tokens"] = stats.tokens;
-    since_start["batches"] = stats.batches;
-    since_start["bytes_read"] = stats.bytes_read;
-    since_start["seconds"] = stats.seconds;
-    since_start["wait_seconds"] = wait;
-    since_start["busy_seconds"] = busy;
-    since_start["io"] = io;
-    nb::dict of_stream;
-    of_stream["steps"] = stats.steps;
-    of_stream["rows"] = stats.stream_rows;
-    of_stream["tokens"] = stats.counts.tokens();
-    of_stream["sources"] = sources;
-    of_stream["mix_end"] =
-        stats.mix_end == nullptr ? nb::object(nb::none()) : JsonToPython(stats.mix_end->ToJson());
-    nb::dict out;
-    out["since_start"] = since_start;
-    out["stream"] = of_stream;
-    out["queue"] = queue;
-    out["eta_seconds"] = nb::cast(stats.seconds_left);
-    for (const char* key :
-         {"rows", "batches", "bytes_read", "seconds", "wait_seconds", "busy_seconds", "io"}) {
-      out[key] = since_start[key];
-    }
-    for (const char* key : {"tokens", "sources"}) out[key] = of_stream[key];
-    return out;
+    return DictOf(WhileOthersRun(nb::find(*this), [&] { return loader_->stats().ToJson(); }));
   }
 
   Row Explain(std::optional<double> training, double elsewhere) {
-    const loader::Bottleneck found =
-        WhileOthersRun(nb::find(*this), [&] { return loader_->Explain(training, elsewhere); });
-    nb::dict out;
-    out["bottleneck"] =
-        found.name.empty() ? nb::object(nb::none()) : nb::object(nb::str(found.name.c_str()));
-    out["share"] = found.share;
-    out["speedup_if_free"] = found.speedup_if_free;
-    out["sentence"] = found.sentence;
-    return out;
+    return DictOf(WhileOthersRun(nb::find(*this),
+                                 [&] { return loader_->Explain(training, elsewhere).ToJson(); }));
   }
 
   std::string Digest() {
@@ -282,9 +182,11 @@ class PyLoader {
 
  private:
   Row ToPython(const loader::LoaderBatch& batch) {
-    nb::dict out;
+    Row out;
     for (const loader::LoaderColumn& column : batch.columns) {
-      out[ColumnName(column)] = ColumnToPython(column, &json_);
+      out[ColumnName(column)] =
+          column.dense() ? DenseToPython(column)
+                         : ValuesToPython(column.values, column.is_json ? &json_ : nullptr);
       paddings_[column.name] = column.padding;
     }
     return out;
@@ -330,8 +232,8 @@ void BindLoader(nb::module_& m) {
   BindOwner<PyLoader>(m, "Loader", "Hands out a stream in steps; see easydata.AsyncDataLoader.")
       .def(
           "__init__",
-          [](PyLoader* self, const Stream& stream, plan::LoadOptions options, nb::handle padding,
-             bool padding_may_miss) {
+          [](PyLoader* self, const Stream& stream, plan::LoadOptions options,
+             Given<nb::typed<nb::mapping, nb::str, nb::any>> padding, bool padding_may_miss) {
             loader::PadOptions& pad = options.loader.steps.padding;
             pad.columns = PaddingFromPython(padding);
             pad.may_miss = padding_may_miss;
@@ -344,9 +246,6 @@ void BindLoader(nb::module_& m) {
           },
           nb::arg("stream"), nb::arg("options"), nb::arg("padding").none() = nb::none(),
           nb::arg("padding_may_miss") = false,
-          nb::sig("def __init__(self, stream: Stream, options: LoadOptions, padding: "
-                  "collections.abc.Mapping[str, typing.Any] | None = None, padding_may_miss: bool "
-                  "= False) -> None"),
           "`padding` has a PadSpec by column; with `padding_may_miss` the stream may be without "
           "some of them.")
       .def("next", &PyLoader::Next, nb::arg("pass_number") = nb::none(),
@@ -367,7 +266,7 @@ void BindLoader(nb::module_& m) {
       .def("steps_up_to", &PyLoader::StepsUpTo, nb::arg("most"),
            "`most`, or the steps up to the end of the pass where they are fewer; as costly as "
            "at().")
-      .def("state", &PyLoader::State, nb::sig("def state(self) -> dict[str, typing.Any]"))
+      .def("state", &PyLoader::State)
       .def("load_state", &PyLoader::LoadState, nb::arg("state").none(),
            nb::arg("allow").none() = nb::make_tuple(),
            nb::sig("def load_state(self, state: collections.abc.Mapping[str, typing.Any], allow: "
@@ -393,17 +292,15 @@ void BindLoader(nb::module_& m) {
       "The value of an option as an int; TypeError names it where that is no whole number.");
   m.def(
       "merge_states",
-      [](const std::vector<nb::object>& states) {
+      [](const std::vector<nb::typed<nb::object, Row>>& states) {
         std::vector<nlohmann::json> values;
         for (const nb::object& state : states) {
           const std::string name = "states[" + std::to_string(values.size()) + "]";
           values.push_back(JsonFromPython(state, name));
         }
-        return JsonToPython(Unwrap(loader::MergeStates(values)));
+        return DictOf(Unwrap(loader::MergeStates(values)));
       },
       nb::arg("states"),
-      nb::sig("def merge_states(states: collections.abc.Sequence[dict[str, typing.Any]]) -> "
-              "dict[str, typing.Any]"),
       "One state of a loader, of those of all ranks; see easydata.merge_states.");
 }
 

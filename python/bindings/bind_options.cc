@@ -134,14 +134,8 @@ void ReadOptions(const config::ConfigType& type, const nb::kwargs& given, void* 
 }
 
 std::string SignatureOf(const config::ConfigType& options, const std::string& before) {
-  return SignatureOf("__init__", options, before, "None");
-}
-
-std::string SignatureOf(const std::string& function, const config::ConfigType& options,
-                        const std::string& before, const std::string& returned) {
   for (const config::Field& field : options.fields) ReaderOf(field);  // there is one
-  std::string text = "def " + function + "(" + before;
-  if (before.find("*, ") == std::string::npos) text += before.empty() ? "*" : ", *";
+  std::string text = "def __init__(" + before + ", *";
   for (const config::FieldDescriptor& field : config::Describe(options).fields) {
     std::string type = field.type;
     ReplaceAll("Literal[", "typing.Literal[", &type);
@@ -156,7 +150,7 @@ std::string SignatureOf(const std::string& function, const config::ConfigType& o
     if (value == "None" && type.find("None") == std::string::npos) type += " | None";
     text += ", " + field.name + ": " + type + " = " + value;
   }
-  return text + ") -> " + returned;
+  return text + ") -> None";
 }
 
 }  // namespace easydata

@@ -36,11 +36,9 @@ O OptionsFromPython(const nb::kwargs& given) {
 /// The signature of an __init__ that takes the options as keyword arguments, as a stub has it.
 /// `before` has its first parameters, such as "self".
 std::string SignatureOf(const config::ConfigType& options, const std::string& before);
-/// The same of a function that returns `returned`; `before` may have "*, " and what comes after it.
-std::string SignatureOf(const std::string& function, const config::ConfigType& options,
-                        const std::string& before, const std::string& returned);
 
-/// Binds a class of options, which Python hands on to the engine.
+/// Binds a class of options, which Python hands on to the engine: so each option has one signature,
+/// however many functions take it.
 template <config::DeclaredConfig O>
 nb::class_<O> BindOptions(nb::module_& m) {
   static const std::string signature = SignatureOf(config::ConfigTypeOf<O>(), "self");

@@ -7,7 +7,6 @@
 
 #include <numeric>
 
-#include "bind_options.h"
 #include "bindings.h"
 #include "bound_stream.h"
 #include "easydata/base/random.h"
@@ -82,14 +81,13 @@ void BindReadOrder(nb::module_& m) {
   m.def(
       "shuffle_limits",
       [] {
-        nb::dict out;
+        nb::typed<nb::dict, nb::str, int64_t> out;
         out["rows_window_bytes"] = source::SourceShuffleOptions::kDefaultWindowBytes;
         out["window_bytes"] = order::WindowShuffleOptions().bytes;
         out["grain_cache_bytes"] = source::GrainOrderOptions().cache_bytes;
         out["grain_rows_at_once"] = source::GrainOrderOptions().rows_per_batch;
         return out;
       },
-      nb::sig("def shuffle_limits() -> dict[str, int]"),
       "What shuffles hold unless told otherwise: bytes of a window of \"rows\" and of other "
       "windows, bytes and rows that \"grain\" keeps and gathers at once.");
 }
@@ -98,14 +96,9 @@ void BindReadOrder(nb::module_& m) {
 
 void BindOrder(nb::module_& m) {
   BindReadOrder(m);
-  static const std::string part_numbers_signature =
-      SignatureOf("part_numbers", config::ConfigTypeOf<transform::PartOptions>(), "num_rows: int",
-                  "numpy.typing.NDArray[numpy.int64]");
   m.def(
       "part_numbers",
-      [](int64_t num_rows, const nb::kwargs& given) {
-        const auto options = OptionsFromPython<transform::PartOptions>(given);
-        Check(options.Validate());
+      [](int64_t num_rows, const transform::PartOptions& options) {
         std::vector<int64_t> numbers;
         if (num_rows > 0) {
           const transform::CountedParts parts(options, num_rows);
@@ -115,8 +108,7 @@ void BindOrder(nb::module_& m) {
         }
         return ToNumpy(std::move(numbers));
       },
-      nb::arg("num_rows"), nb::arg("options"), nb::sig(part_numbers_signature.c_str()),
-      "Which of counted rows are in a part, in order.");
+      nb::arg("num_rows"), nb::arg("options"), "Which of counted rows are in a part, in order.");
   m.def(
       "shuffle_window",
       [](const Stream& stream, int64_t rows, uint64_t seed, const std::string& key) {

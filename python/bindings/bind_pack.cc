@@ -1,6 +1,7 @@
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -25,12 +26,12 @@ struct PyPacker {
 };
 
 /// Rows as [(pyarrow record batch of one row, numbers of the documents in it)].
-nb::list RowsOut(const std::vector<Batch>& rows) {
-  nb::list out;
+std::vector<std::pair<nb::typed<nb::object, nb::any>, std::vector<int64_t>>> RowsOut(
+    const std::vector<Batch>& rows) {
+  std::vector<std::pair<nb::typed<nb::object, nb::any>, std::vector<int64_t>>> out;
   for (const Batch& row : rows) {
-    nb::list documents;
-    for (const Span& span : row.spans->spans) documents.append(span.document.row);
-    out.append(nb::make_tuple(ExportBatch(row.rows), documents));
+    auto& documents = out.emplace_back(ExportBatch(row.rows), std::vector<int64_t>()).second;
+    for (const Span& span : row.spans->spans) documents.push_back(span.document.row);
   }
   return out;
 }
@@ -77,27 +78,22 @@ void BindPack(nb::module_& m) {
       "Packs lists of tokens into rows of one length, shuffles and balances them. With "
       "`grain_numbers` segments count from 1, they and positions are 0 on padding, and there is no "
       "attention_mask.");
-  static const std::string signature =
-      SignatureOf(config::ConfigTypeOf<pack::PackOptions>(), "self");
+  BindOptions<pack::PackOptions>(m);
   BindPlain<PyPacker>(m, "Packer", "Packs documents that are handed in one by one.")
       .def(
           "__init__",
-          [](PyPacker* self, const nb::kwargs& given) {
-            new (self) PyPacker{
-                Unwrap(pack::DocumentPacker::Make(OptionsFromPython<pack::PackOptions>(given)))};
+          [](PyPacker* self, const pack::PackOptions& options) {
+            new (self) PyPacker{Unwrap(pack::DocumentPacker::Make(options))};
           },
-          nb::sig(signature.c_str()))
+          nb::arg("options"))
       .def(
           "add",
           [](PyPacker& self, nb::handle tokens) {
             return RowsOut(Unwrap(self.packer->Add(Unwrap(ImportArray(tokens)))));
           },
-          nb::arg("tokens"),
-          nb::sig("def add(self, tokens: object) -> list[tuple[Any, list[int]]]"),
-          "Takes a pyarrow array of tokens; gives the rows that it completes.")
+          nb::arg("tokens"), "Takes a pyarrow array of tokens; gives the rows that it completes.")
       .def(
           "flush", [](PyPacker& self) { return RowsOut(Unwrap(self.packer->Flush())); },
-          nb::sig("def flush(self) -> list[tuple[Any, list[int]]]"),
           "Closes and gives the open rows.");
 }
 

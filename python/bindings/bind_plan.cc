@@ -22,6 +22,7 @@
 #include "easydata/plan/one_shard.h"
 #include "easydata/plan/packed.h"
 #include "easydata/plan/part.h"
+#include "easydata/plan/refused_rows.h"
 #include "easydata/plan/row_range.h"
 #include "easydata/plan/selected_rows.h"
 #include "easydata/plan/shuffled.h"
@@ -49,7 +50,7 @@ auto Ask(const BoundPlan& self, Work work) {
       nb::find(self), [&] { return exec::CatchExceptions([&] { return work(*self.plan); }); }));
 }
 
-Stream MakeStream(const BoundPlan& self, nb::object columns,
+Stream MakeStream(const BoundPlan& self, std::optional<NamedKinds> columns,
                   std::optional<std::vector<std::string>> shards, int64_t start_row, bool is_look,
                   bool whole_documents) {
   plan::Request request;
@@ -62,26 +63,25 @@ Stream MakeStream(const BoundPlan& self, nb::object columns,
   return {std::move(made), self.owned};
 }
 
+nb::typed<nb::list, Row> RowsOf(const arrow::RecordBatchVector& batches) {
+  nb::typed<nb::list, Row> rows;
+  RowConverter converter;
+  for (const auto& batch : batches) rows.extend(converter.Convert(*batch, 0, batch->num_rows()));
+  return rows;
+}
+
 std::optional<std::pair<nb::typed<nb::list, Row>, bool>> Peek(const BoundPlan& self,
                                                               int64_t num_rows) {
   const auto peeked = Ask(self, [&](const plan::LogicalPlan& plan) { return plan.Peek(num_rows); });
   if (!peeked.has_value()) return std::nullopt;
-  nb::list rows;
-  RowConverter converter;
-  for (const auto& batch : peeked->batches) {
-    rows.extend(converter.Convert(*batch, 0, batch->num_rows()));
-  }
-  return std::pair(rows, peeked->is_all);
+  return std::pair(RowsOf(peeked->batches), peeked->is_all);
 }
 
 std::optional<nb::typed<nb::list, Row>> RowsOfForms(const BoundPlan& self) {
   const auto batches =
       Ask(self, [](const plan::LogicalPlan& plan) { return plan.FirstRowsOfForms(); });
   if (!batches.has_value()) return std::nullopt;
-  nb::list rows;
-  RowConverter converter;
-  for (const auto& batch : *batches) rows.extend(converter.Convert(*batch, 0, 1));
-  return rows;
+  return RowsOf(*batches);
 }
 
 Row CastRow(const ColumnTypes& types, const Row& row) {
@@ -112,18 +112,20 @@ std::vector<LogicalPlanPtr> PlansOf(const std::vector<const BoundPlan*>& plans, 
   return out;
 }
 
-BoundPlan RowsOfFiles(const PySource& source, nb::object report,
-                      std::optional<std::vector<std::string>> columns, const nb::kwargs& given) {
+BoundPlan RowsOfFiles(const PySource& source, source::SourceStageOptions options,
+                      std::optional<Told> report, std::optional<std::vector<std::string>> columns) {
   Owned owned;
-  auto options = OptionsFromPython<source::SourceStageOptions>(given);
   options.report = ReportFromPython(std::move(report), &owned);
   return {plan::FileRows(source.source, std::move(options), std::move(columns)), std::move(owned)};
 }
 
-BoundPlan RowsOfPython(nb::object open, nb::object shard_names, const std::string& type_name,
-                       nb::object schema, nb::object description, const std::string& name,
-                       std::optional<int64_t> num_rows, bool is_at_hand,
-                       const std::vector<const BoundPlan*>& inputs, const nb::kwargs& given) {
+BoundPlan RowsOfPython(nb::typed<nb::callable, nb::typed<nb::iterable, nb::object>(...)> open,
+                       nb::typed<nb::callable, nb::typed<nb::iterable, nb::str>()> shard_names,
+                       const std::string& type_name, nb::object schema,
+                       nb::typed<nb::dict, nb::str, nb::object> description,
+                       const std::string& name, std::optional<int64_t> num_rows, bool is_at_hand,
+                       const std::vector<const BoundPlan*>& inputs,
+                       const source::SourceShuffleOptions* order) {
   Owned owned;
   PythonRowsOptions options(owned.Lend(std::move(open)), owned.Lend(std::move(shard_names)));
   if (!schema.is_none()) options.schema = Unwrap(ImportSchema(schema));
@@ -133,7 +135,7 @@ BoundPlan RowsOfPython(nb::object open, nb::object shard_names, const std::strin
   options.num_rows = num_rows;
   options.is_at_hand = is_at_hand;
   options.inputs = PlansOf(inputs, &owned);
-  options.order = OptionsFromPython<source::SourceShuffleOptions>(given);
+  if (order != nullptr) options.order = *order;
   return {PythonRows(std::move(options)), std::move(owned)};
 }
 
@@ -152,10 +154,11 @@ BoundPlan LimitedRows(const BoundPlan& input, std::vector<std::string> shards, i
 
 BoundPlan ConcatenatedRows(const std::vector<const BoundPlan*>& inputs,
                            std::vector<std::tuple<std::string, size_t, std::string>> shards,
-                           const BoundPlan& rows, nb::object notice, const nb::kwargs& given) {
+                           const BoundPlan& rows, std::optional<Told> notice,
+                           const VocabularyOptions& vocabularies) {
   Owned owned = rows.owned;
   JoinOptions join;
-  join.vocabularies = OptionsFromPython<VocabularyOptions>(given);
+  join.vocabularies = vocabularies;
   join.notice = ReportFromPython(std::move(notice), &owned);
   std::vector<plan::ConcatenatedShard> named;
   for (auto& [name, input, input_name] : shards) {
@@ -167,19 +170,19 @@ BoundPlan ConcatenatedRows(const std::vector<const BoundPlan*>& inputs,
 }
 
 BoundPlan MixedRows(const std::vector<const BoundPlan*>& inputs, const mix::MixOptions& options,
-                    nb::object notice) {
+                    std::optional<Told> notice) {
   Owned owned;
   auto plans = PlansOf(inputs, &owned);
   auto tell = ReportFromPython(std::move(notice), &owned);
   return {plan::Mixed(std::move(plans), options, std::move(tell)), std::move(owned)};
 }
 
-BoundPlan TokenizedRows(const BoundPlan& texts, nb::handle_t<tokenizers::TextEncoder> encoder,
-                        nb::object report, bool may_be_whole, const Vocabulary& vocabulary,
-                        const nb::kwargs& given) {
+BoundPlan TokenizedRows(const BoundPlan& texts, nb::handle_t<tokenizers::TextCodec> encoder,
+                        std::optional<ToldOfCuts> report, bool may_be_whole,
+                        const Vocabulary& vocabulary, const transform::TokenizeOptions& tokenize) {
   plan::TokenizedOptions options;
   options.vocabulary = std::make_shared<const Vocabulary>(vocabulary);
-  options.tokenize = OptionsFromPython<transform::TokenizeOptions>(given);
+  options.tokenize = tokenize;
   options.may_be_whole = may_be_whole;
   Owned owned = texts.owned;
   auto tell = TellFromPython(std::move(report), &owned);
@@ -200,8 +203,7 @@ class MadePlan : public plan::LogicalPlan {
 BoundStep CallableStep(Callable callable, const std::string& name, const std::string& text,
                        bool keeps_rows, bool has_identity, std::string identity, bool expands,
                        bool refuses, std::optional<Callable> test, const BoundStep* whole,
-                       bool reads_all,
-                       std::optional<nb::typed<nb::dict, std::string, std::string>> reads_only,
+                       bool reads_all, std::optional<NamedKinds> reads_only,
                        std::vector<std::pair<std::string, std::string>> renames,
                        std::vector<std::string> writes, std::vector<std::string> changes,
                        std::vector<std::string> reads) {
@@ -211,7 +213,7 @@ BoundStep CallableStep(Callable callable, const std::string& name, const std::st
   step.has_identity = has_identity;
   step.identity = std::move(identity);
   step.fields.reads_all = reads_all;
-  if (reads_only.has_value()) step.fields.reads_only = ColumnsFromPython(*reads_only);
+  step.fields.reads_only = ColumnsFromPython(reads_only);
   step.fields.renamed = std::move(renames);
   step.fields.written = std::move(writes);
   step.fields.changed = std::move(changes);
@@ -224,16 +226,8 @@ BoundStep CallableStep(Callable callable, const std::string& name, const std::st
   return {std::move(step), std::move(owned)};
 }
 
-BoundStep ColumnStep(Callable callable, const std::string& name, const std::string& text,
-                     bool keeps_rows, bool has_identity, std::string identity,
-                     const std::string& op, const std::string& options,
-                     std::optional<Callable> test) {
-  Owned owned;
-  TransformStep step({owned.Lend(std::move(callable))}, name, text);
-  step.keeps_rows = keeps_rows;
-  step.has_identity = has_identity;
-  step.identity = std::move(identity);
-  if (test.has_value()) step.test = owned.Lend(*std::move(test));
+BoundStep ColumnStep(const BoundStep& called, const std::string& op, const std::string& options) {
+  TransformStep step = *called.step;
   step.op = Unwrap(transform::FindColumnOp(op));
   step.op_options = std::make_shared<const nlohmann::json>(nlohmann::json::parse(options));
   if (step.op->fields == nullptr) {
@@ -241,7 +235,7 @@ BoundStep ColumnStep(Callable callable, const std::string& name, const std::stri
   } else {
     step.fields = step.op->fields(*step.op_options);
   }
-  return {std::move(step), std::move(owned)};
+  return {std::move(step), called.owned};
 }
 
 BoundPlan TransformedRows(const BoundPlan& root, const std::vector<const BoundStep*>& steps) {
@@ -302,18 +296,16 @@ void BindSteps(nb::module_& m) {
       "where it `expands`; where it `refuses`, exceptions that it returns refuse rows. `test`: of "
       "a filter. `whole`: the step in its place, upstream of a packer that splits documents. The "
       "rest says which fields it reads and gives (transform/field_use.h).");
-  m.def("column_step", &ColumnStep, nb::arg("callable"), nb::kw_only(), nb::arg("name"),
-        nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"), nb::arg("identity"),
-        nb::arg("op"), nb::arg("options"), nb::arg("test") = nb::none(),
-        "A step that is an operation on columns (transform/column_op.h); `options` are JSON. "
-        "`callable` does the same to a row; `test`: of a filter.");
+  m.def("column_step", &ColumnStep, nb::arg("called"), nb::arg("op"), nb::arg("options"),
+        "The step as an operation on columns (transform/column_op.h), which does the same; "
+        "`options` are JSON.");
 }
 
 }  // namespace
 
-std::function<void(const std::string&)> ReportFromPython(nb::object report, Owned* owned) {
-  if (report.is_none()) return nullptr;
-  return [borrowed = owned->Lend(std::move(report))](const std::string& message) {
+std::function<void(const std::string&)> ReportFromPython(std::optional<Told> report, Owned* owned) {
+  if (!report.has_value()) return nullptr;
+  return [borrowed = owned->Lend(*std::move(report))](const std::string& message) {
     EngineGil gil;
     if (!gil.held()) return;
     const nb::object tell = borrowed.Get();
@@ -333,9 +325,6 @@ void BindPlan(nb::module_& m) {
       "A source as the user described it: immutable, it makes the stream of what is asked for.")
       .def("stream", &MakeStream, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),
            nb::arg("start_row") = 0, nb::arg("is_look") = false, nb::arg("whole_documents") = false,
-           nb::sig("def stream(self, columns: collections.abc.Mapping[str, str] | None = None, "
-                   "shards: collections.abc.Sequence[str] | None = None, start_row: int = 0, "
-                   "is_look: bool = False, whole_documents: bool = False) -> Stream"),
            "The rows of these columns (all by default) and shards, from a row of the first one on "
            "where it `can_seek`. A look ahead logs nothing, and puts no row aside. Documents that "
            "nobody said to cut are `whole` for a consumer that splits them.")
@@ -375,42 +364,28 @@ void BindPlan(nb::module_& m) {
           "is_at_hand", [](const BoundPlan& self) { return self.plan->IsAtHand(); },
           "Whether many of its rows can be looked at for next to nothing.");
 
-  using config::ConfigTypeOf;
-  static const std::string file_rows_signature = SignatureOf(
-      "file_rows", ConfigTypeOf<source::SourceStageOptions>(),
-      "source: Source, report: collections.abc.Callable[[str], object] | None, columns: "
-      "collections.abc.Sequence[str] | None",
-      "Plan");
-  m.def("file_rows", &RowsOfFiles, nb::arg("source"), nb::arg("report").none(),
-        nb::arg("columns").none(), nb::arg("options"), nb::sig(file_rows_signature.c_str()),
-        "Rows of files; of these columns, where they are named.");
-  static const std::string python_rows_signature = SignatureOf(
-      "python_rows", ConfigTypeOf<source::SourceShuffleOptions>(),
-      "open: collections.abc.Callable[..., collections.abc.Iterable[object]], shard_names: "
-      "collections.abc.Callable[[], collections.abc.Iterable[str]], type_name: str, schema: object "
-      "| None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = "
-      "None, is_at_hand: bool = False, inputs: collections.abc.Sequence[Plan] = []",
-      "Plan");
+  BindOptions<source::SourceStageOptions>(m);
+  BindOptions<source::SourceShuffleOptions>(m);
+  BindOptions<transform::PartOptions>(m);
+  BindOptions<transform::TokenizeOptions>(m);
+  BindOptions<VocabularyOptions>(m);
+  m.def("file_rows", &RowsOfFiles, nb::arg("source"), nb::arg("options"), nb::arg("report"),
+        nb::arg("columns"), "Rows of files; of these columns, where they are named.");
   m.def(
       "python_rows", &RowsOfPython, nb::arg("open"), nb::arg("shard_names"), nb::arg("type_name"),
-      nb::arg("schema") = nb::none(), nb::arg("description") = nb::dict(), nb::arg("name") = "",
-      nb::arg("num_rows") = nb::none(), nb::arg("is_at_hand") = false,
-      nb::arg("inputs") = std::vector<const BoundPlan*>(), nb::arg("options"),
-      nb::sig(python_rows_signature.c_str()),
+      nb::arg("schema").none() = nb::none(), nb::arg("description") = nb::dict(),
+      nb::arg("name") = "", nb::arg("num_rows") = nb::none(), nb::arg("is_at_hand") = false,
+      nb::arg("inputs") = std::vector<const BoundPlan*>(), nb::arg("order").none() = nb::none(),
       "What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. "
       "`num_rows`: of the only shard, any row of which is at hand. `is_at_hand`: whether many can "
-      "be looked at for next to nothing. `inputs`: what the rows are made of. The options: the "
-      "order that open(..., epoch=) gives them in.");
-  static const std::string shuffled_rows_signature = SignatureOf(
-      "shuffled_rows", ConfigTypeOf<source::SourceShuffleOptions>(), "input: Plan", "Plan");
+      "be looked at for next to nothing. `inputs`: what the rows are made of. `order`: that "
+      "which open(..., epoch=) gives them in.");
   m.def(
       "shuffled_rows",
-      [](const BoundPlan& input, const nb::kwargs& given) {
-        const auto order = OptionsFromPython<source::SourceShuffleOptions>(given);
+      [](const BoundPlan& input, const source::SourceShuffleOptions& order) {
         return BoundPlan(plan::Shuffled(input.plan, order), input.owned);
       },
-      nb::arg("input"), nb::arg("options"), nb::sig(shuffled_rows_signature.c_str()),
-      "The rows in a random order, as one shard.");
+      nb::arg("input"), nb::arg("order"), "The rows in a random order, as one shard.");
   m.def("limited_rows", &LimitedRows, nb::arg("input"), nb::kw_only(), nb::arg("shards"),
         nb::arg("max_rows"), nb::arg("rows_within"), nb::arg("rows").none(),
         "The first rows. `rows_within` says how many of a shard; `rows` reads the same row by row, "
@@ -453,30 +428,18 @@ void BindPlan(nb::module_& m) {
       nb::arg("source"), nb::arg("numbers"), nb::kw_only(), nb::arg("name"),
       nb::arg("columns").none(),
       "Rows of files by their numbers among those of all files, in this order, as one shard.");
-  static const std::string part_rows_signature =
-      SignatureOf("part_rows", ConfigTypeOf<transform::PartOptions>(), "input: Plan", "Plan");
   m.def(
       "part_rows",
-      [](const BoundPlan& input, const nb::kwargs& given) {
-        auto options = OptionsFromPython<transform::PartOptions>(given);
-        return BoundPlan(Unwrap(plan::Part(input.plan, std::move(options))), input.owned);
+      [](const BoundPlan& input, const transform::PartOptions& part) {
+        return BoundPlan(Unwrap(plan::Part(input.plan, part)), input.owned);
       },
-      nb::arg("input"), nb::arg("options"), nb::sig(part_rows_signature.c_str()),
-      "The rows of one part, in the order in which they come.");
-  static const std::string concatenated_rows_signature = SignatureOf(
-      "concatenated_rows", ConfigTypeOf<VocabularyOptions>(),
-      "inputs: collections.abc.Sequence[Plan], shards: collections.abc.Sequence[tuple[str, int, "
-      "str]], rows: Plan, notice: collections.abc.Callable[[str], object] | None",
-      "Plan");
+      nb::arg("input"), nb::arg("part"), "The rows of one part, in the order in which they come.");
   m.def("concatenated_rows", &ConcatenatedRows, nb::arg("inputs"), nb::arg("shards"),
-        nb::arg("rows"), nb::arg("notice").none(), nb::arg("options"),
-        nb::sig(concatenated_rows_signature.c_str()),
+        nb::arg("rows"), nb::arg("notice"), nb::arg("options"),
         "Shards of several plans: (name, index of the plan, name there). `rows` reads the same row "
         "by row. `notice` is told once what is worth a warning of their tokens.");
   m.def("mixed_rows", &MixedRows, nb::arg("inputs"), nb::arg("options"),
-        nb::arg("notice").none() = nb::none(),
-        nb::sig("def mixed_rows(inputs: collections.abc.Sequence[Plan], options: MixOptions, "
-                "notice: collections.abc.Callable[[str], object] | None = None) -> Plan"),
+        nb::arg("notice") = nb::none(),
         "Rows of several plans. `notice` is told once what is worth a warning of their tokens.");
   m.def(
       "rows_of_vocabulary",
@@ -497,30 +460,26 @@ void BindPlan(nb::module_& m) {
       nb::arg("input"), nb::arg("options"), nb::kw_only(), nb::arg("most_steps") = 0,
       "Lists of tokens packed into rows of one length. They are shuffled within `most_steps` steps "
       "of the loader, or so many rows where there is none; 0: within the window of the options.");
-  static const std::string tokenized_rows_signature = SignatureOf(
-      "tokenized_rows", ConfigTypeOf<transform::TokenizeOptions>(),
-      "texts: Plan, encoder: TextEncoder, report: collections.abc.Callable[[str, str, int, int], "
-      "object] | None, may_be_whole: bool, vocabulary: Vocabulary",
-      "Plan");
-  m.def("tokenized_rows", &TokenizedRows, nb::arg("texts"), nb::arg("encoder"),
-        nb::arg("report").none(), nb::arg("may_be_whole"), nb::arg("vocabulary"),
-        nb::arg("options"), nb::sig(tokenized_rows_signature.c_str()),
+  m.def("tokenized_rows", &TokenizedRows, nb::arg("texts"), nb::arg("encoder"), nb::arg("report"),
+        nb::arg("may_be_whole"), nb::arg("vocabulary"), nb::arg("options"),
         "The rows with their texts tokenized. `report` as of tokenize().");
   m.def(
       "columns_or_refused",
       [](const BoundPlan& rows, std::string column) {
-        return BoundPlan(ColumnsOrRefused(rows.plan, std::move(column)), rows.owned);
+        return BoundPlan(plan::ColumnsOrRefused(rows.plan, std::move(column), PythonRowText),
+                         rows.owned);
       },
       nb::arg("rows"), nb::arg("column"),
       "The columns that are asked for, out of whole rows; rows that do not have them, or no text "
       "in `column`, are refused.");
   m.def(
       "refused_taken_out",
-      [](const BoundPlan& input, std::string quarantine_path, nb::object report) {
+      [](const BoundPlan& input, std::string quarantine_path, std::optional<Told> report) {
         Owned owned = input.owned;
         auto tell = ReportFromPython(std::move(report), &owned);
-        return BoundPlan(RefusedTakenOut(input.plan, std::move(quarantine_path), std::move(tell)),
-                         std::move(owned));
+        return BoundPlan(
+            plan::RefusedTakenOut(input.plan, std::move(quarantine_path), std::move(tell)),
+            std::move(owned));
       },
       nb::arg("input"), nb::arg("quarantine_path"), nb::arg("report"),
       "The rows without those that were refused: counted, reported, and put into the file "

@@ -25,68 +25,27 @@ namespace easydata {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Progress = nb::typed<nb::callable, nb::object(nb::typed<nb::dict, nb::str, int64_t>)>;
 
 // How often progress is reported.
 constexpr auto kReport = std::chrono::milliseconds(100);
 
-nb::dict ToDict(const sink::WriteProgress& progress) {
-  nb::dict out;
-  out["rows"] = progress.rows;
-  out["tokens"] = progress.tokens;
-  out["bytes"] = progress.bytes;
-  out["shards"] = progress.shards;
-  out["kept_shards"] = progress.kept_shards;
-  if (progress.read.share().has_value()) {
-    const char* done = progress.read.in_bytes ? "input_bytes" : "input_parts";
-    const char* whole = progress.read.in_bytes ? "total_input_bytes" : "total_input_parts";
-    out[done] = static_cast<int64_t>(progress.read.done);
-    out[whole] = static_cast<int64_t>(progress.read.whole);
-  }
-  return out;
-}
-
-nb::dict ToDict(const std::map<std::string, int64_t>& counts) {
-  nb::dict out;
-  for (const auto& [name, count] : counts) out[name.c_str()] = count;
-  return out;
-}
-
-nb::dict ToDict(const sink::WriteResult& result) {
-  nb::list shards;
-  for (const sink::ShardRecord& shard : result.shards)
-    shards.append(JsonToPython(sink::ToJson(shard)));
-  nb::dict out;
-  out["rows"] = result.rows;
-  out["tokens"] = result.tokens;
-  out["bytes"] = result.bytes;
-  out["shards"] = shards;
-  out["kept_shards"] = result.kept_shards;
-  out["dropped"] = ToDict(result.dropped.rows);
-  out["dropped_tokens"] = ToDict(result.dropped.tokens);
-  nb::dict addresses;
-  for (const auto& [reason, rows] : result.dropped.addresses)
-    addresses[reason.c_str()] = nb::cast(rows);
-  out["dropped_at"] = addresses;
-  out["mix_end"] = JsonToPython(result.mix_end);
-  out["nulls"] = ToDict(result.nulls);
-  out["source_tokens"] = ToDict(result.source_tokens);
-  return out;
-}
-
 /// Reports progress to Python, where it is asked for.
 class Report {
  public:
-  explicit Report(nb::handle report) : report_(report) {}
+  explicit Report(const std::optional<Progress>& report) : report_(report) {}
 
-  template <typename Progress>
-  void NowAndThen(Progress progress) {
-    if (report_.is_none() || Clock::now() - reported_ < kReport) return;
+  template <typename Work>
+  void NowAndThen(const Work& work) {
+    if (Clock::now() - reported_ >= kReport) Now(work.progress());
+  }
+  void Now(const sink::WriteProgress& progress) {
     reported_ = Clock::now();
-    CallPython([&] { return report_(ToDict(progress())); });
+    if (report_.has_value()) CallPython([&] { return (*report_)(DictOf(progress.ToJson())); });
   }
 
  private:
-  const nb::handle report_;
+  const std::optional<Progress>& report_;
   Clock::time_point reported_ = Clock::now();
 };
 
@@ -112,28 +71,29 @@ struct WriteJob {
   }
 };
 
-Row Run(WriteJob& job, bool keep_finished, nb::handle report, nb::handle notice) {
+Row Run(WriteJob& job, bool keep_finished, std::optional<Progress> report,
+        std::optional<Told> notice) {
   WriteJob once = job;
   once.wiring.keep_finished = keep_finished;
   auto writer = once.Writer();
-  bool told = notice.is_none();
+  bool told = !notice.has_value();
   const auto tell = [&] {
     if (told || writer->notice().empty()) return;
     told = true;
-    CallPython([&] { return notice(writer->notice()); });
+    CallPython([&] { return (*notice)(writer->notice()); });
   };
   BackgroundCall<sink::WriteResult> call([&] { return writer->Run(); }, [&] { writer->Cancel(); });
   Report reports(report);
   while (!call.Wait()) {
     tell();
-    reports.NowAndThen([&] { return writer->progress(); });
+    reports.NowAndThen(*writer);
   }
   job.is_written = false;
   const sink::WriteResult result = Unwrap(call.Join());
   job.is_written = true;
   tell();
-  if (!report.is_none()) CallPython([&] { return report(ToDict(writer->progress())); });
-  return ToDict(result);
+  reports.Now(writer->progress());
+  return DictOf(result.ToJson());
 }
 
 Units& UnitsOf(WriteJob& job) {
@@ -168,14 +128,14 @@ Row OpenUnits(WriteJob& job, bool keep_finished) {
   return out;
 }
 
-nb::object WriteUnit(WriteJob& job, nb::handle task, nb::handle report) {
+Row WriteUnit(WriteJob& job, Row task, std::optional<Progress> report) {
   Units& units = UnitsOf(job);
   const Unit unit = Unwrap(UnitFromJson(JsonFromPython(task, "task")));
   BackgroundCall<nlohmann::json> call([&] { return units.writer.Write(unit); },
                                       [&] { units.writer.Cancel(); });
   Report reports(report);
-  while (!call.Wait()) reports.NowAndThen([&] { return units.writer.progress(); });
-  return JsonToPython(Unwrap(call.Join()));
+  while (!call.Wait()) reports.NowAndThen(units.writer);
+  return DictOf(Unwrap(call.Join()));
 }
 
 Row FinishUnits(WriteJob& job) {
@@ -183,47 +143,26 @@ Row FinishUnits(WriteJob& job) {
   const auto result =
       Unwrap(WhileOthersRun([&] { return units.coordinator.Finish(&units.writer); }));
   job.is_written = true;
-  return ToDict(result);
-}
-
-WantedColumns WantedFromPython(nb::handle columns) {
-  if (columns.is_none()) return std::nullopt;
-  WantedColumns out;
-  out.emplace();
-  if (nb::isinstance<nb::dict>(columns)) {
-    for (auto [name, type] : nb::borrow<nb::dict>(columns)) {
-      out->emplace_back(nb::cast<std::string>(name),
-                        type.is_none() ? std::string() : nb::cast<std::string>(nb::str(type)));
-    }
-    return out;
-  }
-  for (nb::handle name : columns) out->emplace_back(nb::cast<std::string>(name), "");
-  return out;
+  return DictOf(result.ToJson());
 }
 
 }  // namespace
 
 void BindSink(nb::module_& m) {
-  static const std::string signature = SignatureOf(
-      config::ConfigTypeOf<sink::WriteOptions>(),
-      "self, stream: Stream, output_path: str, columns: "
-      "collections.abc.Sequence[str] | dict[str, str] | None, resumable: bool, "
-      "sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], "
-      "storage_options: object, step_rows: collections.abc.Sequence[tuple[int, int]], "
-      "template_date: str");
+  BindOptions<sink::WriteOptions>(m);
   BindOwner<WriteJob>(m, "WriteJob", "Writes a stream into a folder of shards.")
       .def(
           "__init__",
-          [](WriteJob* self, const Stream& stream, const std::string& output_path,
-             nb::handle columns, bool resumable, bool sample_all, nb::handle config,
+          [](WriteJob* self, const Stream& stream, sink::WriteOptions options,
+             const std::string& output_path, WantedColumns columns, bool resumable, bool sample_all,
+             nb::handle config,
              const std::map<std::string, std::pair<std::optional<std::string>, int64_t>>&
                  tokenizers,
              nb::handle storage_options, const std::vector<std::pair<int64_t, int64_t>>& step_rows,
-             const std::string& template_date, const nb::kwargs& given) {
-            auto options = OptionsFromPython<sink::WriteOptions>(given);
+             const std::string& template_date) {
             options.output_path = output_path;
             options.storage = StorageFromPython(storage_options);
-            options.columns = WantedFromPython(columns);
+            options.columns = std::move(columns);
             sink::WriteWiring wiring;
             wiring.resumable = resumable;
             wiring.template_date = template_date;
@@ -237,11 +176,12 @@ void BindSink(nb::module_& m) {
             (void)job.Writer();  // says what is wrong with the options
             new (self) WriteJob(std::move(job));
           },
-          nb::arg("stream"), nb::arg("output_path"), nb::arg("columns").none(),
+          nb::arg("stream"), nb::arg("options"), nb::arg("output_path"), nb::arg("columns"),
           nb::arg("resumable"), nb::arg("sample_all"), nb::arg("config").none(),
           nb::arg("tokenizers"), nb::arg("storage_options").none(), nb::arg("step_rows"),
-          nb::arg("template_date"), nb::arg("options"), nb::sig(signature.c_str()),
-          "`sample_all`: the types of free-form rows are those of all of them, not of the first.")
+          nb::arg("template_date"),
+          "`columns`: with their types, \"\" for those that they have. `sample_all`: the types of "
+          "free-form rows are those of all of them, not of the first.")
       .def(
           "is_finished",
           [](const WriteJob& job) {
@@ -258,12 +198,8 @@ void BindSink(nb::module_& m) {
             Check(job.Writer()->CheckInputs(stream.plan));
           },
           nb::arg("stream"), "Raises where a stream reads files of the folder.")
-      .def("run", &Run, nb::arg("keep_finished") = false, nb::arg("progress").none() = nb::none(),
-           nb::arg("notice").none() = nb::none(),
-           nb::sig("def run(self, keep_finished: bool = False, progress: "
-                   "collections.abc.Callable[[dict[str, int]], object] | None = None, notice: "
-                   "collections.abc.Callable[[str], object] | None = None) -> dict[str, "
-                   "typing.Any]"),
+      .def("run", &Run, nb::arg("keep_finished") = false, nb::arg("progress") = nb::none(),
+           nb::arg("notice") = nb::none(),
            "Writes all of it and says what was written. progress({rows, tokens, bytes, shards, "
            "kept_shards}) is called up to ten times a second, notice(text) once where there is "
            "something to tell of an earlier run.")
@@ -284,10 +220,7 @@ void BindSink(nb::module_& m) {
       .def(
           "close_units", [](WriteJob& job) { job.units = nullptr; },
           "Leaves an output that is not finished in a state to resume from.")
-      .def("write_unit", &WriteUnit, nb::arg("task"), nb::arg("progress").none() = nb::none(),
-           nb::sig("def write_unit(self, task: dict[str, typing.Any], progress: "
-                   "collections.abc.Callable[[dict[str, int]], object] | None = None) -> dict[str, "
-                   "typing.Any]"),
+      .def("write_unit", &WriteUnit, nb::arg("task"), nb::arg("progress") = nb::none(),
            "Writes the shard of one unit, a task of open_units() of the same job in any process, "
            "and gives its record.")
       .def(
@@ -311,12 +244,9 @@ void BindSink(nb::module_& m) {
       "output_progress",
       [](const std::string& path, nb::handle storage_options) {
         const auto storage = StorageFromPython(storage_options);
-        return JsonToPython(
-            Unwrap(WhileOthersRun([&] { return sink::ProgressReport(path, storage); })));
+        return DictOf(Unwrap(WhileOthersRun([&] { return sink::ProgressReport(path, storage); })));
       },
       nb::arg("output_path"), nb::arg("storage_options").none() = nb::none(),
-      nb::sig("def output_progress(output_path: str, storage_options: object = None) -> dict[str, "
-              "typing.Any]"),
       "How far an output is, from its folder alone: of a job that runs, was stopped or is "
       "finished.");
   m.def(

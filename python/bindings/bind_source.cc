@@ -1,40 +1,33 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <arrow/buffer.h>
-#include <arrow/io/memory.h>
-#include <arrow/ipc/reader.h>
-#include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
-#include <arrow/type.h>
 
 #include <algorithm>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "bind_options.h"
 #include "bindings.h"
 #include "bound_plan.h"
 #include "bound_stream.h"
 #include "easydata/exec/exception_status.h"
-#include "easydata/exec/parallel_for.h"
-#include "easydata/exec/stop_scope.h"
 #include "easydata/source/data_format.h"
 #include "easydata/source/grain_order_stage.h"
 #include "easydata/source/shard_error.h"
+#include "easydata/source/shared_listing.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/source/text_units.h"
+#include "easydata/stream/column_kinds.h"
 #include "easydata/stream/unit.h"
 #include "operators/arrow_exchange.h"
 #include "operators/bound_type.h"
 #include "operators/engine_gil.h"
 #include "operators/json_objects.h"
+#include "operators/limited_api.h"
 #include "operators/rows.h"
-#include "option_value.h"
 #include "py_source.h"
 
 namespace easydata {
@@ -215,56 +208,12 @@ auto AskSource(const PySource& self, Method method, Arguments... arguments) {
                                [&] { return std::invoke(method, *self.source, arguments...); }));
 }
 
-/// Equal schemas that follow each other once, as Arrow IPC, with their number.
 std::vector<std::pair<nb::bytes, int64_t>> ColumnsOfFiles(const PySource& self) {
   std::vector<std::pair<nb::bytes, int64_t>> out;
-  const arrow::Schema* last = nullptr;
-  for (const auto& schema : AskSource(self, &source::Source::ColumnsOfAll)) {
-    if (!out.empty() && schema.get() == last) {
-      ++out.back().second;
-      continue;
-    }
-    last = schema.get();
-    std::shared_ptr<arrow::Buffer> bytes = std::make_shared<arrow::Buffer>("");
-    if (schema != nullptr) bytes = Unwrap(arrow::ipc::SerializeSchema(*schema));
-    out.emplace_back(nb::bytes(bytes->data(), static_cast<size_t>(bytes->size())), 1);
+  for (const auto& [schema, files] : AskSource(self, &source::FindColumns)) {
+    out.emplace_back(nb::bytes(schema.data(), schema.size()), files);
   }
   return out;
-}
-
-/// Of each file the rows before its blocks, and all; nothing of those that only reading tells.
-std::vector<std::optional<std::vector<int64_t>>> BlocksOfFiles(const PySource& self) {
-  // Files elsewhere are waited for, not worked on.
-  constexpr int kFilesAtOnce = 16;
-  const size_t num_files = self.source->shard_names().size();
-  std::vector<std::optional<std::vector<int64_t>>> out(num_files);
-  Check(WhileOthersRun(nb::find(self), [&] {
-    return exec::ParallelFor(num_files, kFilesAtOnce, [&](size_t i) -> Status {
-      auto blocks = self.source->ListBlocks(i);
-      // Who reads it tells what is wrong with it.
-      if (source::IsOfLostShard(blocks.status()) || blocks.status().IsInvalid())
-        return Status::OK();
-      ARROW_RETURN_NOT_OK(blocks.status());
-      if (!blocks->row_starts.empty()) out[i] = std::move(blocks->row_starts);
-      return Status::OK();
-    });
-  }));
-  return out;
-}
-
-Status RememberColumns(const std::vector<std::pair<std::string, int64_t>>& columns,
-                       const source::Source& source) {
-  std::vector<std::shared_ptr<arrow::Schema>> all;
-  for (const auto& [bytes, files] : columns) {
-    std::shared_ptr<arrow::Schema> schema;
-    if (!bytes.empty()) {
-      arrow::io::BufferReader reader(std::make_shared<arrow::Buffer>(bytes));
-      ARROW_ASSIGN_OR_RAISE(schema, arrow::ipc::ReadSchema(&reader, nullptr));
-    }
-    all.insert(all.end(), static_cast<size_t>(files), schema);
-  }
-  source.RememberColumns(std::move(all));
-  return Status::OK();
 }
 
 void BindFormats(nb::module_& m) {
@@ -323,21 +272,16 @@ void BindFormats(nb::module_& m) {
       nb::arg("name"), "The format of a name, or of a suffix without its dot; None for others.");
 }
 
-Stream StreamOf(const PySource& self, nb::object columns,
+Stream StreamOf(const PySource& self, std::optional<NamedKinds> columns,
                 std::optional<std::vector<std::string>> shards, int64_t start_row,
-                nb::object report, const nb::kwargs& given) {
-  auto options = OptionsFromPython<source::SourceStageOptions>(given);
+                source::SourceStageOptions options) {
   options.columns = ColumnsFromPython(columns);
   options.shards = std::move(shards);
   options.start_row = start_row;
-  Owned owned;
-  options.report = ReportFromPython(std::move(report), &owned);
-  return Stream{Unwrap(source::SourcePlan(self.source, std::move(options))), std::move(owned)};
+  return Stream{Unwrap(source::SourcePlan(self.source, std::move(options))), Owned()};
 }
 
-Stream GrainRowsOf(const PySource& self, nb::object columns, const nb::kwargs& given) {
-  auto options = OptionsFromPython<source::GrainOrderOptions>(given);
-  options.columns = ColumnsFromPython(columns);
+Stream GrainRowsOf(const PySource& self, source::GrainOrderOptions options) {
   return Stream{Unwrap(source::GrainRowsPlan(self.source, std::move(options))), Owned()};
 }
 
@@ -372,56 +316,38 @@ std::shared_ptr<exec::ThreadPool> SharedPool() {
   return pool;
 }
 
-Columns ColumnsFromPython(nb::handle columns) {
-  if (columns.is_none()) return std::nullopt;
-  if (!PyDict_Check(columns.ptr())) throw nb::type_error("columns must be a dict of name to kind");
+Columns ColumnsFromPython(const std::optional<NamedKinds>& columns) {
+  if (!columns.has_value()) return std::nullopt;
+  if (!nb::hasattr(*columns, "items")) {
+    Check(Status::TypeError("columns must be a dict of name to kind, not ", ClassNameOf(*columns)));
+  }
   std::vector<ColumnRequest> out;
-  for (auto [name, kind] : nb::borrow<nb::dict>(columns)) {
-    const std::string text = nb::cast<std::string>(kind);
-    ColumnRequest request{nb::cast<std::string>(name), ColumnKind::kAny};
-    if (text == "text") {
-      request.kind = ColumnKind::kText;
-    } else if (text == "tokens") {
-      request.kind = ColumnKind::kTokens;
-    } else if (text != "any") {
-      throw nb::value_error(
-          ("a column's kind is \"any\", \"text\" or \"tokens\", got \"" + text + "\"").c_str());
-    }
-    out.push_back(std::move(request));
+  for (nb::handle item : columns->items()) {
+    const auto [name, kind] = nb::cast<std::pair<std::string, std::string>>(item);
+    out.push_back({name, ChoiceOf<ColumnKind>("the kind of column '" + name + "'", kind)});
   }
   return out;
 }
 
 void BindSource(nb::module_& m) {
-  using config::ConfigTypeOf;
-  static const std::string stream_signature =
-      SignatureOf("stream", ConfigTypeOf<source::SourceStageOptions>(),
-                  "self, columns: dict[str, str] | None = None, shards: "
-                  "collections.abc.Sequence[str] | None = None, start_row: int = 0, report: "
-                  "collections.abc.Callable[[str], object] | None = None",
-                  "Stream");
-  static const std::string grain_rows_signature =
-      SignatureOf("grain_rows", ConfigTypeOf<source::GrainOrderOptions>(),
-                  "self, columns: dict[str, str] | None", "Stream");
-  static const std::string check_shuffle_signature =
-      SignatureOf("check_shuffle", ConfigTypeOf<source::SourceShuffleOptions>(), "", "None");
+  BindOptions<source::GrainOrderOptions>(m);
   BindFiles(m);
   BindFormats(m);
   BindPlain<PySource>(m, "Source", "Files that can be read from any row on.")
       .def_prop_ro("shard_names", [](const PySource& self) { return self.source->shard_names(); })
-      .def("stream", &StreamOf, nb::arg("columns") = nb::none(), nb::arg("shards") = nb::none(),
-           nb::arg("start_row") = 0, nb::arg("report") = nb::none(), nb::arg("options"),
-           nb::sig(stream_signature.c_str()),
+      .def("stream", &StreamOf, nb::arg("columns"), nb::arg("shards"), nb::arg("start_row"),
+           nb::arg("options"),
            "The rows of the shards, from row `start_row` of the first one on, or shuffled.")
-      .def("grain_rows", &GrainRowsOf, nb::arg("columns").none(), nb::arg("options"),
-           nb::sig(grain_rows_signature.c_str()),
+      .def("grain_rows", &GrainRowsOf, nb::arg("options"),
            "A host's share of the rows in Grain's order: GrainRowsPlan().")
       .def("columns_of_files", &ColumnsOfFiles,
            "The columns of files that state their own, for FileListing.with_columns(): all headers "
            "or footers are read.")
-      .def("blocks_of_files", &BlocksOfFiles,
-           "Of each file the rows before its blocks, and all, for FileListing.with_blocks(); None "
-           "where only reading tells. All footers are read.")
+      .def(
+          "blocks_of_files",
+          [](const PySource& self) { return AskSource(self, &source::FindBlocks); },
+          "Of each file the rows before its blocks, and all, for FileListing.with_blocks(); None "
+          "where only reading tells. All footers are read.")
       .def(
           "known_rows",
           [](const PySource& self, size_t shard) {
@@ -441,39 +367,27 @@ void BindSource(nb::module_& m) {
             }
             return Unwrap(std::move(rows));
           },
-          nb::arg("shard"), "Rows of a shard, counted where the file does not say.")
-      .def(
-          "num_blocks",
-          [](const PySource& self, size_t shard) {
-            return AskSource(self, &source::Source::ListBlocks, shard).count;
-          },
-          nb::arg("shard"), "Row groups, record batches or chunks of lines of a shard.");
+          nb::arg("shard"), "Rows of a shard, counted where the file does not say.");
 
   m.def(
       "make_source",
-      [](const PyFileListing& files, const std::string& format, nb::object options) {
+      [](const PyFileListing& files, const std::string& format,
+         nb::typed<nb::dict, nb::str, nb::object> options) {
         const nlohmann::json given = JsonFromPython(options, "options");
         PySource out{Unwrap(source::MakeSource(format, files.files, given))};
         // Rows with values that have no column have a column more for these.
-        if (!given.value("keep_rest", false)) Check(RememberColumns(files.columns, *out.source));
+        if (!given.value("keep_rest", false))
+          Check(source::RememberColumns(files.columns, *out.source));
         return out;
       },
       nb::arg("files"), nb::arg("format"), nb::arg("options"),
-      nb::sig("def make_source(files: FileListing, format: str, options: dict[str, object]) -> "
-              "Source"),
       "A source of files of a format; options that are missing have the format's defaults.");
   m.def(
-      "schema_of", [](const Stream& stream) { return ExportSchema(SchemaOf(stream)); },
-      nb::arg("stream"), nb::sig("def schema_of(stream: Stream) -> typing.Any"),
-      "The schema of a stream's batches, as a pyarrow.Schema.");
-  m.def(
-      "check_shuffle",
-      [](const nb::kwargs& given) {
-        Check(OptionsFromPython<source::SourceShuffleOptions>(given).Validate());
+      "schema_of",
+      [](const Stream& stream) -> nb::typed<nb::object, nb::any> {
+        return ExportSchema(SchemaOf(stream));
       },
-      nb::arg("order"), nb::sig(check_shuffle_signature.c_str()),
-      "Raises TypeError or ValueError for what source.shuffle() cannot do.");
-
+      nb::arg("stream"), "The schema of a stream's batches, as a pyarrow.Schema.");
   auto rows = BindOwner<RowIterator>(m, "RowIterator", "Rows of a stream as dicts.");
   rows.def("__iter__", &Self, nb::sig("def __iter__(self) -> RowIterator"))
       .def(

@@ -26,8 +26,7 @@ void BindStream(nb::module_& m) {
       "extend it; loaders, writers and iterators run it.")
       .def_prop_ro(
           "description",
-          [](const Stream& stream) { return JsonToPython(Describe(*stream.plan.node)); },
-          nb::sig("def description(self) -> dict[str, object]"),
+          [](const Stream& stream) { return DictOf<nb::object>(Describe(*stream.plan.node)); },
           "What determines the rows that come, as a flat dict. Equal descriptions give equal "
           "streams.")
       .def_prop_ro(

@@ -1,5 +1,6 @@
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
@@ -19,6 +20,7 @@
 #include "easydata/chat/chat_renderer.h"
 #include "easydata/json/json_column.h"
 #include "easydata/plan/example_plan.h"
+#include "easydata/plan/refused_rows.h"
 #include "easydata/stream/map_stage.h"
 #include "easydata/trainer/example_op.h"
 #include "easydata/transform/conform_columns.h"
@@ -56,15 +58,15 @@ struct PyExampleContext {
   Owned owned;
 };
 
-void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> encoder,
+void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextCodec> encoder,
                  std::optional<int32_t> eos_id, std::string eos_text, std::optional<int32_t> bos_id,
                  std::string bos_text, int32_t pad_id, bool pad_left,
                  std::optional<int32_t> empty_id, bool finds_spans, nb::object ask,
                  std::vector<int32_t> special, nb::object plain, nb::object with_tools,
                  const std::string& variables, nb::object render, bool has_generation,
-                 nb::typed<nb::dict, std::string, std::string> roles,
-                 std::vector<std::string> own_roles, const std::string& given,
-                 const std::string& frame, bool are_spelled, const Vocabulary& vocabulary) {
+                 const chat::RoleMapping& roles, std::vector<std::string> own_roles,
+                 const std::string& given, const std::string& frame, bool are_spelled,
+                 const Vocabulary& vocabulary) {
   auto context = std::make_shared<ExampleContext>();
   Owned owned;
   context->encoder = SharedArgument(encoder);
@@ -90,9 +92,7 @@ void MakeContext(PyExampleContext* self, nb::handle_t<tokenizers::TextEncoder> e
   } else {
     context->renderer = std::move(python);
   }
-  for (const auto [key, role] : roles) {
-    context->roles[nb::cast<std::string>(key)] = nb::cast<std::string>(role);
-  }
+  context->roles = roles;
   std::sort(own_roles.begin(), own_roles.end());
   context->own_roles = std::move(own_roles);
   if (context->renderer != nullptr) {
@@ -108,39 +108,24 @@ struct PyExampleMaker {
   Owned owned;
 };
 
-BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const std::string& name,
-                       const std::string& text, bool keeps_rows, bool has_identity,
-                       const std::string& identity, const std::string& template_hash,
-                       std::vector<std::string> keep, bool refuses,
-                       const std::string& quarantine_path, bool reads_all, nb::object report,
-                       nb::object warn, nb::object check_first_row) {
+BoundStep ExamplesStep(
+    const BoundStep& called, const PyExampleMaker& maker, const std::string& template_hash,
+    std::vector<std::string> keep, bool refuses, const std::string& quarantine_path, bool reads_all,
+    std::optional<ToldOfCuts> report, std::optional<Told> warn,
+    nb::typed<nb::callable, nb::object(std::vector<std::string>)> check_first_row) {
   trainer::ExampleOpOptions options;
   options.keep = keep;
-  if (refuses) {
-    options.refused_column = RefusedField();
-    options.refuse = [](const Batch& batch, int64_t row,
-                        const std::string& error) -> Result<std::string> {
-      EngineGil gil;
-      if (!gil.held()) return EngineGil::Ending();
-      try {
-        return Refusal(batch, row, "refused", error);
-      } catch (nb::python_error& raised) {
-        return PythonError(raised);
-      }
-    };
-  }
-  Owned owned;
+  if (refuses) plan::RefuseErrors(PythonRowText, &options);
+  Owned owned = called.owned;
   owned.Add(maker.owned);
-  TransformStep step({owned.Lend(std::move(callable))}, name, text);
-  step.keeps_rows = keeps_rows;
-  step.has_identity = has_identity;
-  step.identity = identity;
+  TransformStep step = *called.step;
   for (const auto& column : maker.maker->columns()) step.columns.push_back(column.name);
   for (const std::string& column : keep) {
     if (std::find(step.columns.begin(), step.columns.end(), column) == step.columns.end()) {
       step.columns.push_back(column);
     }
   }
+  step.fields = {};
   step.fields.reads_all = reads_all;
   if (!reads_all) {
     step.fields.reads_only.emplace();
@@ -157,7 +142,7 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
     }
   }
   step.make_natively = [maker = maker.maker, context = maker.context, options, template_hash,
-                        has_identity, identity, refuses, quarantine_path, columns = step.columns,
+                        called = called.step, refuses, quarantine_path, columns = step.columns,
                         tell = TellFromPython(std::move(report), &owned),
                         warn = ReportFromPython(std::move(warn), &owned)](
                            const StreamPlan& upstream, const Columns& output,
@@ -167,10 +152,10 @@ BoundStep ExamplesStep(nb::object callable, const PyExampleMaker& maker, const s
     StreamPlan plan = plan::ExamplePlan(upstream, own == nullptr ? maker : own, context, options,
                                         template_hash, tell);
     auto node = std::make_shared<PlanNode>(*plan.node);
-    node->has_identity = has_identity;
-    node->identity = identity;
+    node->has_identity = called->has_identity;
+    node->identity = called->identity;
     plan.node = std::move(node);
-    if (refuses) plan = TakeRefusedOut(std::move(plan), quarantine_path, warn);
+    if (refuses) plan = plan::TakeRefusedOut(std::move(plan), quarantine_path, warn);
     plan = plan::WithoutExamplesAnError(std::move(plan));
     if (!output.has_value()) return plan;
     return MapPlan(plan, transform::ConformColumns(*output, columns));
@@ -207,33 +192,45 @@ ExamplesOf(const PyExampleMaker& maker, nb::handle row) {
   return {RowsToPython(examples), dropped};
 }
 
+using ExplainedTurn = std::tuple<std::string, size_t, size_t, std::string>;
+using ExplainedText = std::tuple<std::string, std::vector<ExplainedTurn>, std::string>;
+
 /// The texts of a row's examples: [(text, [(role, begin, end, left_out)], error)], in bytes.
-nb::list ExplainRow(const PyExampleMaker& maker, nb::handle row) {
+std::vector<ExplainedText> ExplainRow(const PyExampleMaker& maker, nb::handle row) {
   std::string text;
   Check(JsonTextOf(row, &text));
-  nb::list out;
+  std::vector<ExplainedText> out;
   for (const trainer::ExplainedText& each : Unwrap(WhileOthersRun(
            [&] { return trainer::ExplainRow(*maker.maker, *maker.context, text); }))) {
-    nb::list turns;
+    std::vector<ExplainedTurn> turns;
     for (const auto& turn : each.turns) {
-      turns.append(nb::make_tuple(turn.role, turn.begin, turn.end, turn.left_out));
+      turns.emplace_back(turn.role, turn.begin, turn.end, turn.left_out);
     }
-    out.append(nb::make_tuple(each.text, turns, each.error));
+    out.emplace_back(each.text, std::move(turns), each.error);
   }
   return out;
 }
 
-template <typename O, typename Make>
-void BindMaker(nb::module_& m, const char* function, Make make, const char* doc) {
+PyExampleMaker MakerOf(const PyExampleContext& context,
+                       Result<std::shared_ptr<const ExampleMaker>> made) {
+  return {Unwrap(std::move(made)), context.context, context.owned};
+}
+
+template <typename O>
+void BindExampleOptions(nb::module_& m) {
   BindOptions<O>(m).def_prop_ro(
       "keep_columns",
       [](const O& self) { return self.example.keep_columns.value_or(std::vector<std::string>()); },
       "Columns to keep.");
+}
+
+template <typename O, typename Make>
+void BindMaker(nb::module_& m, const char* function, Make make, const char* doc) {
+  BindExampleOptions<O>(m);
   m.def(
       function,
       [make](const PyExampleContext& context, const O& options) {
-        auto made = WhileOthersRun([&] { return make(context.context, options); });
-        return PyExampleMaker{Unwrap(std::move(made)), context.context, context.owned};
+        return MakerOf(context, WhileOthersRun([&] { return make(context.context, options); }));
       },
       nb::arg("context"), nb::arg("options"), doc);
 }
@@ -273,8 +270,6 @@ void BindTrainer(nb::module_& m) {
            "The examples of one row, and what was left out or cut of them: (reason, rows, "
            "tokens).")
       .def("explain", &ExplainRow, nb::arg("row"),
-           nb::sig("def explain(self, row: object) -> "
-                   "list[tuple[str, list[tuple[str, int, int, str]], str]]"),
            "The texts that the examples of one row are made of, with their messages: (role, first "
            "byte, end, what the template leaves out), and why none can be made.")
       .def(
@@ -302,23 +297,21 @@ void BindTrainer(nb::module_& m) {
                                  "Examples for supervised fine-tuning.");
   BindMaker<trainer::PreferenceOptions>(m, "preference_examples", &trainer::PreferenceExamples,
                                         "Examples with a chosen and a rejected answer.");
-  BindMaker<trainer::UnpairedOptions>(
-      m, "unpaired_examples",
-      [](std::shared_ptr<const ExampleContext> context, const trainer::UnpairedOptions& options) {
-        return trainer::UnpairedExamples(std::move(context), options);
-      },
-      "Examples with one answer, good or bad.");
+  BindExampleOptions<trainer::UnpairedOptions>(m);
   m.def(
-      "unpaired_examples_with_embedding",
+      "unpaired_examples",
       [](const PyExampleContext& context, const trainer::UnpairedOptions& options,
-         nb::handle_t<tokenizers::TextEncoder> embedding, int32_t embedding_pad_id) {
-        return PyExampleMaker{
-            Unwrap(trainer::UnpairedExamples(context.context, options, SharedArgument(embedding),
-                                             embedding_pad_id)),
-            context.context, context.owned};
+         std::optional<nb::handle_t<tokenizers::TextCodec>> embedding, int32_t embedding_pad_id) {
+        auto encoder = embedding.has_value() ? SharedArgument(*embedding) : nullptr;
+        return MakerOf(context, WhileOthersRun([&] {
+                         return trainer::UnpairedExamples(context.context, options,
+                                                          std::move(encoder), embedding_pad_id);
+                       }));
       },
-      nb::arg("context"), nb::arg("options"), nb::arg("embedding"), nb::arg("embedding_pad_id"),
-      "The same, with the prompts as another tokenizer encodes them.");
+      nb::arg("context"), nb::arg("options"), nb::arg("embedding") = nb::none(),
+      nb::arg("embedding_pad_id") = 0,
+      "Examples with one answer, good or bad; their prompts as another tokenizer encodes them, "
+      "too, where there is one.");
   BindMaker<trainer::PromptOptions>(m, "prompt_examples", &trainer::PromptExamples,
                                     "Prompts that a trainer has answered itself.");
   BindMaker<trainer::RewardOptions>(m, "reward_examples", &trainer::RewardExamples,
@@ -326,11 +319,9 @@ void BindTrainer(nb::module_& m) {
   BindMaker<trainer::EmbeddingOptions>(m, "embedding_examples", &trainer::EmbeddingExamples,
                                        "Examples for embedding models.");
   m.def(
-      "examples_step", &ExamplesStep, nb::arg("callable"), nb::arg("maker"), nb::kw_only(),
-      nb::arg("name"), nb::arg("text"), nb::arg("keeps_rows"), nb::arg("has_identity"),
-      nb::arg("identity"), nb::arg("template_hash"), nb::arg("keep"), nb::arg("refuses"),
-      nb::arg("quarantine_path"), nb::arg("reads_all"), nb::arg("report"), nb::arg("warn"),
-      nb::arg("check_first_row"),
+      "examples_step", &ExamplesStep, nb::arg("called"), nb::arg("maker"), nb::kw_only(),
+      nb::arg("template_hash"), nb::arg("keep"), nb::arg("refuses"), nb::arg("quarantine_path"),
+      nb::arg("reads_all"), nb::arg("report"), nb::arg("warn"), nb::arg("check_first_row"),
       "The step that makes examples of rows. Where it `refuses`, rows in error are left out, told "
       "to `warn`, and put into the file `quarantine_path` unless it is empty; else the first one "
       "ends the stream. `check_first_row` raises where the names of the first row's fields show "

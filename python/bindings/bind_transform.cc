@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "bind_options.h"
 #include "bindings.h"
 #include "bound_stream.h"
 #include "cut_report.h"
@@ -17,9 +16,8 @@
 namespace easydata {
 namespace {
 
-Stream TokenizeStream(const Stream& stream, nb::handle_t<tokenizers::TextEncoder> encoder,
-                      nb::object report, const nb::kwargs& given) {
-  const auto options = OptionsFromPython<transform::TokenizeOptions>(given);
+Stream TokenizeStream(const Stream& stream, nb::handle_t<tokenizers::TextCodec> encoder,
+                      std::optional<ToldOfCuts> report, const transform::TokenizeOptions& options) {
   Owned owned = stream.owned;
   auto tell = TellFromPython(std::move(report), &owned);
   return {
@@ -29,9 +27,9 @@ Stream TokenizeStream(const Stream& stream, nb::handle_t<tokenizers::TextEncoder
 
 }  // namespace
 
-plan::CutCallback TellFromPython(nb::object report, Owned* owned) {
-  if (report.is_none()) return nullptr;
-  return [report = owned->Lend(std::move(report))](const plan::CutReport& cuts) -> Status {
+plan::CutCallback TellFromPython(std::optional<ToldOfCuts> report, Owned* owned) {
+  if (!report.has_value()) return nullptr;
+  return [report = owned->Lend(*std::move(report))](const plan::CutReport& cuts) -> Status {
     return RunBorrowed(report, [&](const nb::object& tell) {
       for (const auto& [source, cut] : cuts.by_source) {
         tell(cuts.is_first ? "first" : "all", source, cut.documents, cut.tokens);
@@ -54,13 +52,8 @@ void BindTransform(nb::module_& m) {
       nb::arg("stream"), nb::arg("op"), nb::arg("options"),
       "The stream with an operation on columns downstream of it (transform/column_op.h); `options` "
       "are JSON.");
-  static const std::string tokenize_signature =
-      SignatureOf("tokenize", config::ConfigTypeOf<transform::TokenizeOptions>(),
-                  "stream: Stream, encoder: TextEncoder, report: "
-                  "collections.abc.Callable[[str, str, int, int], object] | None",
-                  "Stream");
-  m.def("tokenize", TokenizeStream, nb::arg("stream"), nb::arg("encoder"), nb::arg("report").none(),
-        nb::arg("options"), nb::sig(tokenize_signature.c_str()),
+  m.def("tokenize", TokenizeStream, nb::arg("stream"), nb::arg("encoder"), nb::arg("report"),
+        nb::arg("options"),
         "The stream with its text column tokenized. `report(which, source, documents, tokens)` is "
         "told once when the first are cut, and once how many were in all.");
 }

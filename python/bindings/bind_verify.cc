@@ -2,6 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <nlohmann/json.hpp>
+
 #include "background_call.h"
 #include "bindings.h"
 #include "easydata/verify/verify_output.h"
@@ -11,8 +13,8 @@
 namespace easydata {
 namespace {
 
-nb::list Verify(nb::handle data, nb::handle vocab_size, nb::handle num_threads,
-                nb::handle storage_options) {
+nb::typed<nb::list, Row> Verify(Given<std::vector<std::string>> data, Given<int64_t> vocab_size,
+                                Given<int> num_threads, nb::handle storage_options) {
   verify::VerifyOptions options;
   options.data = PathsOption("data", data);
   options.storage = StorageFromPython(storage_options);
@@ -26,18 +28,7 @@ nb::list Verify(nb::handle data, nb::handle vocab_size, nb::handle num_threads,
   BackgroundCall<std::vector<verify::VerifiedFile>> call([&] { return verifier.Run(); },
                                                          [&] { verifier.Cancel(); });
   while (!call.Wait()) continue;
-  nb::list out;
-  for (const verify::VerifiedFile& file : Unwrap(call.Join())) {
-    nb::dict each;
-    each["path"] = file.path;
-    each["rows"] = file.rows;
-    each["tokens"] = file.tokens;
-    each["bytes"] = file.bytes;
-    each["recorded"] = file.recorded;
-    each["problem"] = file.problem;
-    out.append(each);
-  }
-  return out;
+  return DictsOf(Unwrap(call.Join()));
 }
 
 }  // namespace
@@ -46,9 +37,6 @@ void BindVerify(nb::module_& m) {
   m.def("verify", &Verify, nb::arg("data"), nb::kw_only(),
         nb::arg("vocab_size").none() = nb::none(), nb::arg("num_threads").none() = nb::none(),
         nb::arg("storage_options").none() = nb::none(),
-        nb::sig("def verify(data: collections.abc.Sequence[str], *, vocab_size: int | None = None, "
-                "num_threads: int | None = None, storage_options: object = None) -> "
-                "list[dict[str, typing.Any]]"),
         "Reads files whole and says what is wrong with each.");
 }
 

@@ -29,7 +29,13 @@ struct BoundStep {
   Owned owned;
 };
 
+/// {"name": "any" | "text" | "tokens"}.
+using NamedKinds = nb::typed<nb::mapping, nb::str, nb::str>;
+
+/// None for all columns.
+Columns ColumnsFromPython(const std::optional<NamedKinds>& columns);
+
 /// Reports a text to a function of Python, whose own errors are told aside; none for None.
-std::function<void(const std::string&)> ReportFromPython(nb::object report, Owned* owned);
+std::function<void(const std::string&)> ReportFromPython(std::optional<Told> report, Owned* owned);
 
 }  // namespace easydata

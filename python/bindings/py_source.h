@@ -9,6 +9,7 @@
 
 #include "easydata/exec/thread_pool.h"
 #include "easydata/files/file_info.h"
+#include "easydata/source/shared_listing.h"
 #include "easydata/source/source_stage.h"
 #include "easydata/storage/storage.h"
 
@@ -24,9 +25,8 @@ struct PyFileListing {
   std::vector<files::FileInfo> files;
   /// How they are reached: each of them has it, and a listing of none has it, too.
   std::shared_ptr<const storage::Storage> storage;
-  /// What another process found of their columns (source::Source::RememberColumns): schemas of
-  /// Arrow IPC, and how many files that follow each other have each; "" where that is not known.
-  std::vector<std::pair<std::string, int64_t>> columns = {};
+  /// What another process found of their columns.
+  source::SharedColumns columns = {};
 };
 
 /// How files on other machines are reached by these options, a mapping or None: a new storage, with

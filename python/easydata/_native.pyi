@@ -14,7 +14,6 @@ import os
 from typing import Annotated, Any, Literal
 
 import numpy
-import numpy.typing
 from numpy.typing import NDArray
 
 
@@ -158,6 +157,11 @@ def huggingface_tokenizer(tokenizer: object, json: bytes, truncate_left: bool = 
     A `tokenizers.Tokenizer` behind the same interface; `json` is what it was made of.
     """
 
+class GrainOrderOptions:
+    """A host's share of a dataset's rows, in Grain's order."""
+
+    def __init__(self, *, name: str = "", seed: int | None = 0, part: int = 0, parts: int = 1, num_rows: int | None = None, real_rows: int | None = None, padding_column: str = "") -> None: ...
+
 def user_path(path: str | os.PathLike[str]) -> str:
     """
     The path of this machine that a user has written: in the home folder for ~, of file:/// the path. ValueError for variables of a shell.
@@ -207,9 +211,9 @@ class FileListing:
 
     def __len__(self) -> int: ...
 
-    def __getstate__(self) -> tuple[list[tuple[str, int, str, int, str]], str, list[str], list[tuple[int, tuple[str, int, str, int, str]]]]: ...
+    def __getstate__(self) -> tuple[str, str, str, list[str]]: ...
 
-    def __setstate__(self, arg: tuple[Sequence[tuple[str, int, str, int, str]], str, Sequence[str], Sequence[tuple[int, tuple[str, int, str, int, str]]]], /) -> None: ...
+    def __setstate__(self, arg: tuple[str, str, str, Sequence[str]], /) -> None: ...
 
 def list_data_files(data_files: Sequence[str], storage_options: object | None = None, keeps_missing: bool = False) -> tuple[FileListing, list[str]]:
     """
@@ -289,12 +293,12 @@ class Source:
     @property
     def shard_names(self) -> list[str]: ...
 
-    def stream(self, columns: dict[str, str] | None = None, shards: Sequence[str] | None = None, start_row: int = 0, report: Callable[[str], object] | None = None, *, name: str = "", column_types: Mapping[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Stream:
+    def stream(self, columns: Mapping[str, str] | None, shards: Sequence[str] | None, start_row: int, options: SourceStageOptions) -> Stream:
         """
         The rows of the shards, from row `start_row` of the first one on, or shuffled.
         """
 
-    def grain_rows(self, columns: dict[str, str] | None, *, name: str = "", seed: int | None = 0, part: int = 0, parts: int = 1, num_rows: int | None = None, real_rows: int | None = None, padding_column: str = "") -> Stream:
+    def grain_rows(self, options: GrainOrderOptions) -> Stream:
         """A host's share of the rows in Grain's order: GrainRowsPlan()."""
 
     def columns_of_files(self) -> list[tuple[bytes, int]]:
@@ -313,9 +317,6 @@ class Source:
     def count_rows(self, shard: int) -> int:
         """Rows of a shard, counted where the file does not say."""
 
-    def num_blocks(self, shard: int) -> int:
-        """Row groups, record batches or chunks of lines of a shard."""
-
 def make_source(files: FileListing, format: str, options: dict[str, object]) -> Source:
     """
     A source of files of a format; options that are missing have the format's defaults.
@@ -323,9 +324,6 @@ def make_source(files: FileListing, format: str, options: dict[str, object]) -> 
 
 def schema_of(stream: Stream) -> Any:
     """The schema of a stream's batches, as a pyarrow.Schema."""
-
-def check_shuffle(*, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> None:
-    """Raises TypeError or ValueError for what source.shuffle() cannot do."""
 
 class RowIterator:
     """Rows of a stream as dicts."""
@@ -389,7 +387,7 @@ class RecordFiles:
 class TokenStore:
     """Keeps blocks of tokens in a folder, or in memory."""
 
-    def __init__(self, folder: str, *, max_bytes: int | None = None, expiry_seconds: int | None = None, compression: str = 'none', memory_blocks: int = 0, storage_options: object = None) -> None:
+    def __init__(self, folder: str, *, max_bytes: int | None = None, expiry_seconds: int | None = None, compression: str = 'none', memory_blocks: int = 0, storage_options: object | None = None) -> None:
         """
         Opens the store of a folder, which is made where it is not there; "": in memory alone.
         """
@@ -397,16 +395,13 @@ class TokenStore:
     def flush(self) -> None:
         """Waits until what was put is written, or dropped."""
 
-    def note_plan(self, plan: str, json: str) -> None:
-        """Keeps what a plan is made of beside its blocks."""
-
     def stats(self) -> dict[str, int]:
         """What it has done since it was opened."""
 
-def list_store(folder: str, *, storage_options: object = None) -> list[dict[str, Any]]:
+def list_store(folder: str, *, storage_options: object | None = None) -> list[dict[str, Any]]:
     """The plans that a store has blocks of, those used last first."""
 
-def verify_store(folder: str, *, storage_options: object = None) -> list[tuple[str, str]]:
+def verify_store(folder: str, *, storage_options: object | None = None) -> list[tuple[str, str]]:
     """Reads all of a store: names of damaged files, with what is wrong."""
 
 def prune_store(folder: str, *, max_bytes: int | None = None, older_than_seconds: int | None = None) -> int:
@@ -445,14 +440,14 @@ class Step:
     def takes_whole_rows(self) -> bool:
         """Whether that is one that works on rows without a schema, too."""
 
-def callable_step(callable: Callable[..., object], *, name: str, text: str, keeps_rows: bool, has_identity: bool, identity: str, expands: bool = False, refuses: bool = False, test: Callable[..., object] | None = None, whole: Step | None = None, reads_all: bool = False, reads_only: dict[str, str] | None = None, renames: Sequence[tuple[str, str]] = [], writes: Sequence[str] = [], changes: Sequence[str] = [], reads: Sequence[str] = []) -> Step:
+def callable_step(callable: Callable[..., object], *, name: str, text: str, keeps_rows: bool, has_identity: bool, identity: str, expands: bool = False, refuses: bool = False, test: Callable[..., object] | None = None, whole: Step | None = None, reads_all: bool = False, reads_only: Mapping[str, str] | None = None, renames: Sequence[tuple[str, str]] = [], writes: Sequence[str] = [], changes: Sequence[str] = [], reads: Sequence[str] = []) -> Step:
     """
     A step that calls Python for each row: it returns a row or None, or an iterable of rows where it `expands`; where it `refuses`, exceptions that it returns refuse rows. `test`: of a filter. `whole`: the step in its place, upstream of a packer that splits documents. The rest says which fields it reads and gives (transform/field_use.h).
     """
 
-def column_step(callable: Callable[..., object], *, name: str, text: str, keeps_rows: bool, has_identity: bool, identity: str, op: str, options: str, test: Callable[..., object] | None = None) -> Step:
+def column_step(called: Step, op: str, options: str) -> Step:
     """
-    A step that is an operation on columns (transform/column_op.h); `options` are JSON. `callable` does the same to a row; `test`: of a filter.
+    The step as an operation on columns (transform/column_op.h), which does the same; `options` are JSON.
     """
 
 class Plan:
@@ -498,15 +493,40 @@ class Plan:
     def is_at_hand(self) -> bool:
         """Whether many of its rows can be looked at for next to nothing."""
 
-def file_rows(source: Source, report: Callable[[str], object] | None, columns: Sequence[str] | None, *, name: str = "", column_types: Mapping[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
+class SourceStageOptions:
+    """How a source is read."""
+
+    def __init__(self, *, name: str = "", column_types: Mapping[str, str] | None = None, on_error: Literal["raise", "skip", "quarantine"] = "raise", on_missing: Literal["raise", "skip", "quarantine"] = "raise", quarantine_path: str | None = None, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> None: ...
+
+class SourceShuffleOptions:
+    """The order of a source's rows."""
+
+    def __init__(self, *, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> None: ...
+
+class PartOptions:
+    """Which part of a dataset is read."""
+
+    def __init__(self, *, parts: Mapping[str, float] | None = None, part: str | None = None, part_seed: int = 0, part_by: str | None = None) -> None: ...
+
+class TokenizeOptions:
+    """How a column of texts becomes tokens."""
+
+    def __init__(self, *, content_field: str = "text", add_special_tokens: bool = True, max_length: int = 0, return_attention_mask: bool = True, pad_to: int = 0, pad_token_id: int = 0, pad_left: bool = False, additional_fields: Iterable[str] = ..., skip_missing: bool = False, batch_size: int = 0, num_workers: int = 0) -> None: ...
+
+class VocabularyOptions:
+    """Whether tokens of several tokenizers may be one stream."""
+
+    def __init__(self, *, allow_vocabularies: bool = False) -> None: ...
+
+def file_rows(source: Source, options: SourceStageOptions, report: Callable[[str], object] | None, columns: Sequence[str] | None) -> Plan:
     """Rows of files; of these columns, where they are named."""
 
-def python_rows(open: Callable[..., Iterable[object]], shard_names: Callable[[], Iterable[str]], type_name: str, schema: object | None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, is_at_hand: bool = False, inputs: Sequence[Plan] = [], *, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
+def python_rows(open: Callable[..., Iterable[object]], shard_names: Callable[[], Iterable[str]], type_name: str, schema: object | None = None, description: dict[str, object] = {}, name: str = '', num_rows: int | None = None, is_at_hand: bool = False, inputs: Sequence[Plan] = [], order: SourceShuffleOptions | None = None) -> Plan:
     """
-    What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. `num_rows`: of the only shard, any row of which is at hand. `is_at_hand`: whether many can be looked at for next to nothing. `inputs`: what the rows are made of. The options: the order that open(..., epoch=) gives them in.
+    What open(shard name, row) yields: rows as dicts, or Arrow record batches of `schema`. `num_rows`: of the only shard, any row of which is at hand. `is_at_hand`: whether many can be looked at for next to nothing. `inputs`: what the rows are made of. `order`: that which open(..., epoch=) gives them in.
     """
 
-def shuffled_rows(input: Plan, *, mode: Literal["blocks", "rows", "grain"] = ..., seed: int = 0, window_bytes: int | None = None) -> Plan:
+def shuffled_rows(input: Plan, order: SourceShuffleOptions) -> Plan:
     """The rows in a random order, as one shard."""
 
 def limited_rows(input: Plan, *, shards: Sequence[str], max_rows: int, rows_within: Callable[[str], int], rows: Plan | None) -> Plan:
@@ -527,10 +547,10 @@ def selected_rows(source: Source, numbers: Sequence[int], *, name: str, columns:
     Rows of files by their numbers among those of all files, in this order, as one shard.
     """
 
-def part_rows(input: Plan, *, parts: Mapping[str, float] | None = None, part: str | None = None, part_seed: int = 0, part_by: str | None = None) -> Plan:
+def part_rows(input: Plan, part: PartOptions) -> Plan:
     """The rows of one part, in the order in which they come."""
 
-def concatenated_rows(inputs: Sequence[Plan], shards: Sequence[tuple[str, int, str]], rows: Plan, notice: Callable[[str], object] | None, *, allow_vocabularies: bool = False) -> Plan:
+def concatenated_rows(inputs: Sequence[Plan], shards: Sequence[tuple[str, int, str]], rows: Plan, notice: Callable[[str], object] | None, options: VocabularyOptions) -> Plan:
     """
     Shards of several plans: (name, index of the plan, name there). `rows` reads the same row by row. `notice` is told once what is worth a warning of their tokens.
     """
@@ -550,7 +570,7 @@ def packed_rows(input: Plan, options: PackedOptions, *, most_steps: int = 0) -> 
     Lists of tokens packed into rows of one length. They are shuffled within `most_steps` steps of the loader, or so many rows where there is none; 0: within the window of the options.
     """
 
-def tokenized_rows(texts: Plan, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, may_be_whole: bool, vocabulary: Vocabulary, *, content_field: str = "text", add_special_tokens: bool = True, max_length: int = 0, return_attention_mask: bool = True, pad_to: int = 0, pad_token_id: int = 0, pad_left: bool = False, additional_fields: Iterable[str] = ..., skip_missing: bool = False, batch_size: int = 0, num_workers: int = 0) -> Plan:
+def tokenized_rows(texts: Plan, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, may_be_whole: bool, vocabulary: Vocabulary, options: TokenizeOptions) -> Plan:
     """The rows with their texts tokenized. `report` as of tokenize()."""
 
 def columns_or_refused(rows: Plan, column: str) -> Plan:
@@ -558,7 +578,7 @@ def columns_or_refused(rows: Plan, column: str) -> Plan:
     The columns that are asked for, out of whole rows; rows that do not have them, or no text in `column`, are refused.
     """
 
-def refused_taken_out(input: Plan, quarantine_path: str, report: object) -> Plan:
+def refused_taken_out(input: Plan, quarantine_path: str, report: Callable[[str], object] | None) -> Plan:
     """
     The rows without those that were refused: counted, reported, and put into the file `quarantine_path` unless it is empty.
     """
@@ -590,7 +610,7 @@ def message_fields() -> list[str]:
 def instruction_fields() -> list[tuple[str, str]]:
     """Fields that make a row an instruction with its answer."""
 
-def read_conversation(value: object, field: str, roles: dict[str, str] | None, decoded: Callable[[Any], Any]) -> list[dict[str, Any]]:
+def read_conversation(value: object | None, field: str, roles: Mapping[str, str] | None, decoded: Callable[[Any], Any]) -> list[dict[str, Any]]:
     """
     The messages that a row holds in `field`. `decoded` makes what it holds of JSON text.
     """
@@ -603,16 +623,16 @@ def template_messages(messages: list[Any]) -> list[dict[str, Any]]:
 class ConversationRenderer:
     """Renders conversations of Python's, whose text must come out."""
 
-    def __init__(self, render: object, *, roles: dict[str, str] | None, names: dict[str, str], own_roles: Sequence[str], drops_reasoning: bool = False) -> None: ...
+    def __init__(self, render: object, *, roles: Mapping[str, str] | None, names: Mapping[str, str], own_roles: Sequence[str], drops_reasoning: bool = False) -> None: ...
 
     def render(self, row: Mapping[str, Any], field: str, tools: object | None, decoded: Callable[[Any], Any]) -> str:
         """
         The text of the messages that a row holds in `field`, as read_conversation() reads them, with the system message and template options that it has beside them; where `field` is empty, of its instruction and answer.
         """
 
-def render_step(callable: object, plain: JinjaTemplate | None, with_tools: JinjaTemplate | None, *, name: str, text: str, keeps_rows: bool, has_identity: bool, identity: str, messages: str, output: str, roles: dict[str, str], own_roles: Sequence[str], variables: str, refuses: bool) -> Step:
+def render_step(called: Step, plain: JinjaTemplate | None, with_tools: JinjaTemplate | None, *, messages: str, output: str, roles: Mapping[str, str], own_roles: Sequence[str], variables: str) -> Step:
     """
-    The step that renders the conversations in column `messages` into column `output`, by template `with_tools` where the row has tools. `variables` are JSON. `callable` does the same to a row: those that are not as they should be, or beyond the native engine, are given to it, and all where there are no templates.
+    The step that renders the conversations in column `messages` into column `output`, by template `with_tools` where the row has tools. `variables` are JSON. `called` does the same to a row: those that are not as they should be, or beyond the native engine, are given to it, and all where there are no templates.
     """
 
 class JinjaTemplate:
@@ -651,7 +671,7 @@ def apply_column_op(stream: Stream, op: str, options: str) -> Stream:
     The stream with an operation on columns downstream of it (transform/column_op.h); `options` are JSON.
     """
 
-def tokenize(stream: Stream, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, *, content_field: str = "text", add_special_tokens: bool = True, max_length: int = 0, return_attention_mask: bool = True, pad_to: int = 0, pad_token_id: int = 0, pad_left: bool = False, additional_fields: Iterable[str] = ..., skip_missing: bool = False, batch_size: int = 0, num_workers: int = 0) -> Stream:
+def tokenize(stream: Stream, encoder: TextEncoder, report: Callable[[str, str, int, int], object] | None, options: TokenizeOptions) -> Stream:
     """
     The stream with its text column tokenized. `report(which, source, documents, tokens)` is told once when the first are cut, and once how many were in all.
     """
@@ -659,7 +679,7 @@ def tokenize(stream: Stream, encoder: TextEncoder, report: Callable[[str, str, i
 class ExampleContext:
     """What examples are made with."""
 
-    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, finds_spans: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: dict[str, str], own_roles: Sequence[str], given: str, frame: str, are_spelled: bool, vocabulary: Vocabulary) -> None: ...
+    def __init__(self, encoder: TextEncoder, *, eos_id: int | None, eos_text: str, bos_id: int | None, bos_text: str, pad_id: int, pad_left: bool, empty_id: int | None, finds_spans: bool, ask: object, special: Sequence[int], plain: object | None, with_tools: object | None, variables: str, render: object | None, has_generation: bool, roles: Mapping[str, str], own_roles: Sequence[str], given: str, frame: str, are_spelled: bool, vocabulary: Vocabulary) -> None: ...
 
 class ExampleMaker:
     """Makes the examples of one kind of trainer."""
@@ -726,11 +746,10 @@ class UnpairedOptions:
     def keep_columns(self) -> list[str]:
         """Columns to keep."""
 
-def unpaired_examples(context: ExampleContext, options: UnpairedOptions) -> ExampleMaker:
-    """Examples with one answer, good or bad."""
-
-def unpaired_examples_with_embedding(context: ExampleContext, options: UnpairedOptions, embedding: TextEncoder, embedding_pad_id: int) -> ExampleMaker:
-    """The same, with the prompts as another tokenizer encodes them."""
+def unpaired_examples(context: ExampleContext, options: UnpairedOptions, embedding: TextEncoder | None = None, embedding_pad_id: int = 0) -> ExampleMaker:
+    """
+    Examples with one answer, good or bad; their prompts as another tokenizer encodes them, too, where there is one.
+    """
 
 class PromptOptions:
     """The options of prompts, which a trainer has answered itself."""
@@ -768,7 +787,7 @@ class EmbeddingOptions:
 def embedding_examples(context: ExampleContext, options: EmbeddingOptions) -> ExampleMaker:
     """Examples for embedding models."""
 
-def examples_step(callable: object, maker: ExampleMaker, *, name: str, text: str, keeps_rows: bool, has_identity: bool, identity: str, template_hash: str, keep: Sequence[str], refuses: bool, quarantine_path: str, reads_all: bool, report: object, warn: object, check_first_row: object) -> Step:
+def examples_step(called: Step, maker: ExampleMaker, *, template_hash: str, keep: Sequence[str], refuses: bool, quarantine_path: str, reads_all: bool, report: Callable[[str, str, int, int], object] | None, warn: Callable[[str], object] | None, check_first_row: Callable[[Sequence[str]], object]) -> Step:
     """
     The step that makes examples of rows. Where it `refuses`, rows in error are left out, told to `warn`, and put into the file `quarantine_path` unless it is empty; else the first one ends the stream. `check_first_row` raises where the names of the first row's fields show that none makes an example.
     """
@@ -805,7 +824,7 @@ def shuffle_limits() -> dict[str, int]:
     What shuffles hold unless told otherwise: bytes of a window of "rows" and of other windows, bytes and rows that "grain" keeps and gathers at once.
     """
 
-def part_numbers(num_rows: int, *, parts: Mapping[str, float] | None = None, part: str | None = None, part_seed: int = 0, part_by: str | None = None) -> numpy.typing.NDArray[numpy.int64]:
+def part_numbers(num_rows: int, options: PartOptions) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
     """Which of counted rows are in a part, in order."""
 
 def shuffle_window(stream: Stream, rows: int, seed: int = 0, key: str = 'shuffle') -> Stream:
@@ -896,10 +915,15 @@ def pack(stream: Stream, options: PackedOptions, token_fields: Sequence[str], gr
     Packs lists of tokens into rows of one length, shuffles and balances them. With `grain_numbers` segments count from 1, they and positions are 0 on padding, and there is no attention_mask.
     """
 
+class PackOptions:
+    """The options of a packer."""
+
+    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int | None = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, segment_sources: bool = False) -> None: ...
+
 class Packer:
     """Packs documents that are handed in one by one."""
 
-    def __init__(self, *, seq_length: int = 2048, eos_token_id: int | None = None, pad_token_id: int | None = None, strategy: Literal["greedy", "pool", "first_fit", "best_fit", "grain_first_fit", "grain_best_fit", "grain_concat"] = "greedy", num_packers: int = 4, include_segment_ids: bool = True, overlong: Literal["split", "truncate", "drop", "error"] = "split", token_fields: Iterable[str] | None = None, pack_window: int = 1000, labels: bool = False, ignore_first_label: bool = False, seq_lengths: bool = False, segment_sources: bool = False) -> None: ...
+    def __init__(self, options: PackOptions) -> None: ...
 
     def add(self, tokens: object) -> list[tuple[Any, list[int]]]:
         """Takes a pyarrow array of tokens; gives the rows that it completes."""
@@ -986,12 +1010,17 @@ def merge_states(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
     One state of a loader, of those of all ranks; see easydata.merge_states.
     """
 
+class WriteOptions:
+    """The options of easydata.save_dataset."""
+
+    def __init__(self, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, units: int | None = None, column_types: Mapping[str, str] | None = None, shard_column: str | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None: ...
+
 class WriteJob:
     """Writes a stream into a folder of shards."""
 
-    def __init__(self, stream: Stream, output_path: str, columns: Sequence[str] | dict[str, str] | None, resumable: bool, sample_all: bool, config: object, tokenizers: dict[str, tuple[str | None, int]], storage_options: object, step_rows: Sequence[tuple[int, int]], template_date: str, *, format: Literal["parquet", "arrow", "jsonl", "array_record"] = "parquet", max_shard_size: int = 524288000, num_shards: int | None = None, max_shard_rows: int | None = None, units: int | None = None, column_types: Mapping[str, str] | None = None, shard_column: str | None = None, shard_prefix: str | None = None, encode: Literal["json"] | None = None, writer_options: str | None = None, compression: Literal["none", "gzip", "lz4", "zstd", "snappy", "brotli"] | None = None, overwrite: bool = False, num_threads: int | None = None) -> None:
+    def __init__(self, stream: Stream, options: WriteOptions, output_path: str, columns: Sequence[tuple[str, str]] | None, resumable: bool, sample_all: bool, config: object | None, tokenizers: Mapping[str, tuple[str | None, int]], storage_options: object | None, step_rows: Sequence[tuple[int, int]], template_date: str) -> None:
         """
-        `sample_all`: the types of free-form rows are those of all of them, not of the first.
+        `columns`: with their types, "" for those that they have. `sample_all`: the types of free-form rows are those of all of them, not of the first.
         """
 
     def is_finished(self) -> bool:
@@ -1042,7 +1071,7 @@ def kept_template_date(output_path: str, storage_options: object | None = None) 
     The template_date of the output in a folder, finished or not; empty where there is none.
     """
 
-def output_progress(output_path: str, storage_options: object = None) -> dict[str, Any]:
+def output_progress(output_path: str, storage_options: object | None = None) -> dict[str, Any]:
     """
     How far an output is, from its folder alone: of a job that runs, was stopped or is finished.
     """
@@ -1052,7 +1081,7 @@ def unfinished_shards(output_path: str, storage_options: object | None = None) -
     How many shards a job that is run again would keep, of an output that is not finished.
     """
 
-def verify(data: Sequence[str], *, vocab_size: int | None = None, num_threads: int | None = None, storage_options: object = None) -> list[dict[str, Any]]:
+def verify(data: Sequence[str], *, vocab_size: int | None = None, num_threads: int | None = None, storage_options: object | None = None) -> list[dict[str, Any]]:
     """Reads files whole and says what is wrong with each."""
 
 def cached(input: Plan, store: TokenStore) -> Plan:
@@ -1065,7 +1094,7 @@ def why_nothing_is_kept(input: Plan) -> str:
     Why nothing of a plan's rows can be kept, and what to do about it; "" where it can.
     """
 
-def look_for_kept(input: Plan, store: TokenStore, *, whole_documents: bool) -> dict[str, object]:
+def look_for_kept(input: Plan, store: TokenStore, *, whole_documents: bool) -> dict[str, Any]:
     """
     Counts the blocks of a plan's files, and those that a store has; names files of which not all is there. `whole_documents`: as a packer asks for them, which splits them itself.
     """

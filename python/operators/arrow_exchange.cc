@@ -7,6 +7,7 @@
 #include <arrow/type.h>
 
 #include "operators/engine_gil.h"
+#include "operators/limited_api.h"
 
 namespace easydata {
 namespace {
@@ -14,10 +15,6 @@ namespace {
 constexpr const char kSchemaName[] = "arrow_schema";
 constexpr const char kArrayName[] = "arrow_array";
 constexpr const char kStreamName[] = "arrow_array_stream";
-
-std::string ClassName(nb::handle object) {
-  return nb::cast<std::string>(nb::str(object.type().attr("__name__")));
-}
 
 template <typename T>
 Result<T*> Pointer(nb::handle capsule, const char* name) {
@@ -33,7 +30,7 @@ Result<T*> Pointer(nb::handle capsule, const char* name) {
 Result<nb::object> Capsules(nb::handle object, const char* method, const char* wanted) {
   if (!nb::hasattr(object, method)) {
     return Status::TypeError("expected ", wanted, " (an object with ", method, "), got ",
-                             ClassName(object));
+                             ClassNameOf(object));
   }
   try {
     return CallPython([&] { return nb::object(object.attr(method)()); });

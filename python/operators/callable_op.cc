@@ -13,6 +13,7 @@
 
 #include "easydata/exec/exception_status.h"
 #include "easydata/exec/stop_scope.h"
+#include "easydata/plan/refused_rows.h"
 #include "easydata/source/json_rows.h"
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/piecewise_op.h"
@@ -42,7 +43,7 @@ class CallableOpImpl : public PiecewiseOp {
       const std::shared_ptr<arrow::Schema>& input) const override {
     if (kind_ == CallableKind::kFilter) return input;
     const auto schema = source::JsonRowSchema(output_);
-    if (refuses_) return schema->AddField(schema->num_fields(), RefusedField());
+    if (refuses_) return schema->AddField(schema->num_fields(), plan::RefusedField());
     return schema;
   }
 
@@ -185,7 +186,10 @@ class CallableOpImpl : public PiecewiseOp {
         } else if (result.is_none()) {
           lost.push_back(i);
         } else if (refuses_ && PyExceptionInstance_Check(result.ptr())) {
-          ARROW_RETURN_NOT_OK(refused.Append(Refusal(batch, i, Reason(result), ErrorText(result))));
+          ARROW_ASSIGN_OR_RAISE(
+              const std::string mark,
+              plan::Refusal(batch, i, Reason(result), ErrorText(result), PythonRowText));
+          ARROW_RETURN_NOT_OK(refused.Append(mark));
           // An empty row stands in its place.
           ARROW_RETURN_NOT_OK(conversion->to_columns.Append(nb::dict()));
           keep.push_back(i);
@@ -207,8 +211,8 @@ class CallableOpImpl : public PiecewiseOp {
     }
     if (refuses_) {
       ARROW_ASSIGN_OR_RAISE(auto marks, refused.Finish());
-      ARROW_ASSIGN_OR_RAISE(
-          out.rows, out.rows->AddColumn(out.rows->num_columns(), RefusedField(), std::move(marks)));
+      ARROW_ASSIGN_OR_RAISE(out.rows, out.rows->AddColumn(out.rows->num_columns(),
+                                                          plan::RefusedField(), std::move(marks)));
     }
     out.dropped = batch.dropped;
     CountDropped(&out, batch, lost, name_);
@@ -238,14 +242,13 @@ class CallableOpImpl : public PiecewiseOp {
         PyErr_GivenExceptionMatches(error.ptr(), PyExc_TypeError)) {
       return text;
     }
-    return nb::cast<std::string>(nb::str(error.type().attr("__name__"))) + ": " + text;
+    return ClassNameOf(error) + ": " + text;
   }
 
   Status CheckRow(nb::handle row, const Address& address) const {
     if (PyDict_Check(row.ptr())) return Status::OK();
-    const auto type = nb::cast<std::string>(nb::str(row.type().attr("__name__")));
     return RowError(address,
-                    name_ + " returned " + type +
+                    name_ + " returned " + ClassNameOf(row) +
                         (kind_ == CallableKind::kExpand ? " as a row, expected a dict"
                                                         : ", expected a dict, or None to drop it"),
                     arrow::StatusCode::TypeError);

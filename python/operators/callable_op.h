@@ -23,7 +23,7 @@ struct CalledStep {
   Borrowed callable;
   /// It returns an iterable of rows, not a row or None.
   bool expands = false;
-  /// An exception that it returns refuses the row (refused_rows.h).
+  /// An exception that it returns refuses the row (plan/refused_rows.h).
   bool refuses = false;
 };
 

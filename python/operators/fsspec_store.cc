@@ -20,6 +20,7 @@
 #include "easydata/stores/foreign/foreign_store.h"
 #include "operators/engine_gil.h"
 #include "operators/json_objects.h"
+#include "operators/limited_api.h"
 #include "operators/python_error.h"
 
 namespace easydata {
@@ -144,7 +145,7 @@ class FsspecStore final : public foreign::ForeignStore {
     if (IsOf(error, {PyExc_MemoryError})) return Status::OutOfMemory(exec::kNoMemory);
     const std::string said = Public(nb::cast<std::string>(nb::str(error.value())));
     if (IsOf(error, {PyExc_NotImplementedError})) return Status::NotImplemented(said);
-    const std::string type = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
+    const std::string type = ClassNameOf(error.value());
     const bool is_of_program =
         IsOf(error, {PyExc_TypeError, PyExc_ValueError, PyExc_AttributeError, PyExc_LookupError,
                      PyExc_ImportError, PyExc_AssertionError, PyExc_NameError});

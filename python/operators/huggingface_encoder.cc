@@ -1,8 +1,13 @@
 #include "operators/huggingface_encoder.h"
 
 #include <arrow/array.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
 #include <arrow/builder.h>
+#include <arrow/chunked_array.h>
 #include <arrow/type.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include <limits>
 #include <string_view>
@@ -10,6 +15,8 @@
 
 #include "operators/engine_gil.h"
 #include "operators/limited_api.h"
+#include "operators/python_text.h"
+#include "tokenizers/decode/id_column.h"
 
 namespace easydata {
 namespace {
@@ -21,7 +28,7 @@ constexpr int64_t kBytesPerCall = int64_t{4} << 20;
 // A Python exception as a Status. The library's own errors are bare Exceptions, its crashes (Rust
 // panics) no Exceptions at all: both are about the text or the ids.
 Status LibraryError(nb::python_error& error, const char* what) {
-  const auto name = nb::cast<std::string>(error.type().attr("__name__"));
+  const auto name = ClassNameOf(error.value());
   if (name != "Exception" && name != "PanicException") return PythonError(error);
   return Status::Invalid("the tokenizers library cannot ", what, ": ",
                          nb::cast<std::string>(nb::str(error.value())));
@@ -51,8 +58,7 @@ Result<nb::list> MakeStrings(const arrow::Array& texts, int64_t begin, int64_t* 
     if (texts.IsNull(row)) continue;
     ARROW_ASSIGN_OR_RAISE(std::string_view text, TextAt(texts, row));
     bytes += static_cast<int64_t>(text.size());
-    PyObject* string =
-        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "strict");
+    PyObject* string = TextToPython(text);
     if (string == nullptr) {
       PyErr_Clear();
       return Status::Invalid(
@@ -74,11 +80,13 @@ Status AppendIds(nb::handle encoding, arrow::Int32Builder* ids) {
   return Status::OK();
 }
 
-// Counts what was cut off one `tokenizers.Encoding`: it comes in pieces, each with special tokens.
-void CountCut(nb::handle encoding, int64_t num_added, tokenizers::CutTexts* cut) {
+// Counts what was cut off the `tokenizers.Encoding` of a row: it comes in pieces, each with special
+// tokens.
+void CountCut(nb::handle encoding, int64_t row, int64_t num_added, tokenizers::CutTexts* cut) {
   const nb::object pieces = encoding.attr("overflowing");
   if (nb::len(pieces) == 0) return;
   ++cut->texts;
+  cut->NoteRow(row);
   for (nb::handle piece : pieces) {
     cut->ids += static_cast<int64_t>(nb::len(piece)) - num_added;
   }
@@ -181,7 +189,7 @@ Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeBatch(
         if (texts.IsValid(row)) {
           const nb::object encoding = encodings[next++];
           ARROW_RETURN_NOT_OK(AppendIds(encoding, &ids));
-          if (options.max_length > 0) CountCut(encoding, num_added, &all_cut);
+          if (options.max_length > 0) CountCut(encoding, row, num_added, &all_cut);
         }
         ends.push_back(ids.length());
       }
@@ -190,7 +198,7 @@ Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeBatch(
     }
     begin = end;
   }
-  if (cut != nullptr) *cut = all_cut;
+  if (cut != nullptr) *cut = std::move(all_cut);
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Array> values, ids.Finish());
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Array> lists,
                         values->length() > std::numeric_limits<int32_t>::max()
@@ -201,6 +209,8 @@ Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeBatch(
 
 Result<std::string> HuggingFaceEncoder::Decode(std::span<const int32_t> ids,
                                                bool skip_special_tokens) const {
+  EngineGil gil;
+  if (!gil.held()) return EngineGil::Ending();
   try {
     nb::list list;
     for (const int32_t id : ids) list.append(id);
@@ -208,6 +218,98 @@ Result<std::string> HuggingFaceEncoder::Decode(std::span<const int32_t> ids,
         tokenizer_.attr("decode")(list, nb::arg("skip_special_tokens") = skip_special_tokens));
   } catch (nb::python_error& error) {
     return LibraryError(error, "decode these ids");
+  }
+}
+
+Status HuggingFaceEncoder::Encode(std::string_view text, const tokenizers::EncodeOptions& options,
+                                  std::vector<int32_t>* ids) const {
+  arrow::LargeStringBuilder builder;
+  ARROW_RETURN_NOT_OK(builder.Append(text));
+  ARROW_ASSIGN_OR_RAISE(const auto texts, builder.Finish());
+  ARROW_ASSIGN_OR_RAISE(const auto encoded, EncodeBatch(*texts, options, nullptr));
+  const auto& values = static_cast<const arrow::Int32Array&>(
+      *static_cast<const arrow::ListArray&>(*encoded).values());
+  ids->assign(values.raw_values(), values.raw_values() + values.length());
+  return Status::OK();
+}
+
+Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::EncodeChunked(
+    const arrow::ChunkedArray& texts, const tokenizers::EncodeOptions& options, int num_threads,
+    tokenizers::CutTexts* cut) const {
+  // All chunks are one batch: it is padded when they are joined.
+  tokenizers::EncodeOptions chunk_options = options;
+  chunk_options.pad = false;
+  arrow::ArrayVector encoded;
+  tokenizers::CutTexts all_cut;
+  int64_t first_row = 0;
+  for (const auto& chunk : texts.chunks()) {
+    tokenizers::CutTexts of_chunk;
+    ARROW_ASSIGN_OR_RAISE(encoded.emplace_back(), EncodeBatch(*chunk, chunk_options, &of_chunk));
+    all_cut.Add(of_chunk, first_row);
+    first_row += chunk->length();
+  }
+  if (cut != nullptr) *cut = std::move(all_cut);
+  if (encoded.empty()) return arrow::MakeEmptyArray(arrow::list(arrow::int32()));
+  std::shared_ptr<arrow::Array> joined = encoded[0];
+  if (encoded.size() > 1) {
+    ARROW_ASSIGN_OR_RAISE(joined, arrow::Concatenate(encoded));
+  }
+  return options.pad && padding_ ? PadLists(*padding_, joined) : joined;
+}
+
+Result<std::shared_ptr<arrow::Array>> HuggingFaceEncoder::DecodeBatch(const arrow::Array& lists,
+                                                                      bool skip_special_tokens,
+                                                                      int num_threads) const {
+  ARROW_ASSIGN_OR_RAISE(const auto rows, tokenizers::IdColumn::Make(lists));
+  EngineGil gil;
+  if (!gil.held()) return EngineGil::Ending();
+  arrow::StringBuilder builder;
+  for (int64_t row = 0; row < lists.length(); ++row) {
+    if (lists.IsNull(row)) {
+      ARROW_RETURN_NOT_OK(builder.AppendNull());
+      continue;
+    }
+    const Result<std::string> text = Decode(rows.row(row), skip_special_tokens);
+    if (!text.ok()) {
+      return text.status().WithMessage("row ", row, ": ", text.status().message());
+    }
+    ARROW_RETURN_NOT_OK(builder.Append(*text));
+  }
+  return builder.Finish();
+}
+
+template <typename T, typename Work>
+T HuggingFaceEncoder::Ask(const Work& work) const {
+  EngineGil gil;
+  if (!gil.held()) return {};
+  try {
+    return nb::cast<T>(CallPython([&] { return nb::object(work(tokenizer_)); }));
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("asking a tokenizer for its tokens");
+    return {};
+  }
+}
+
+std::optional<int32_t> HuggingFaceEncoder::TokenToId(std::string_view token) const {
+  return Ask<std::optional<int32_t>>([&](const nb::object& tokenizer) {
+    return tokenizer.attr("token_to_id")(nb::str(token.data(), token.size()));
+  });
+}
+
+std::optional<std::string> HuggingFaceEncoder::IdToToken(int32_t id) const {
+  if (id < 0) return std::nullopt;
+  return Ask<std::optional<std::string>>(
+      [&](const nb::object& tokenizer) { return tokenizer.attr("id_to_token")(id); });
+}
+
+Result<std::vector<int32_t>> HuggingFaceEncoder::AddedIds() const {
+  EngineGil gil;
+  if (!gil.held()) return EngineGil::Ending();
+  try {
+    return nb::cast<std::vector<int32_t>>(CallPython(
+        [&] { return nb::object(nb::list(tokenizer_.attr("get_added_tokens_decoder")())); }));
+  } catch (nb::python_error& error) {
+    return PythonError(error);
   }
 }
 

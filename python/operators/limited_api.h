@@ -52,6 +52,22 @@ inline std::string TypeNameOf(nb::handle value) {
 #endif
 }
 
+/// The name of a value's class alone: "str", "int64".
+inline std::string ClassNameOf(nb::handle value) {
+  return nb::cast<std::string>(nb::str(value.type().attr("__name__")));
+}
+
+/// The UTF-8 of a Python string, as long as that lives; nothing for one with lone surrogates.
+inline std::optional<std::string_view> Utf8Of(nb::handle string) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(string.ptr(), &size);
+  if (data == nullptr) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return std::string_view(data, static_cast<size_t>(size));
+}
+
 /// ASCII text as a new Python string, or null with an error set.
 inline PyObject* AsciiToPython(std::string_view text) {
 #ifdef Py_LIMITED_API
@@ -66,11 +82,10 @@ inline PyObject* AsciiToPython(std::string_view text) {
 /// The characters of a string that is ASCII; nothing where it is not.
 inline std::optional<std::string_view> AsciiOf(PyObject* string) {
 #ifdef Py_LIMITED_API
-  Py_ssize_t size = 0;
-  const char* data = PyUnicode_AsUTF8AndSize(string, &size);
-  if (data == nullptr) PyErr_Clear();
-  if (data == nullptr || size != PyUnicode_GetLength(string)) return std::nullopt;
-  return std::string_view(data, static_cast<size_t>(size));
+  const auto text = Utf8Of(string);
+  const bool is_ascii =
+      text.has_value() && static_cast<Py_ssize_t>(text->size()) == PyUnicode_GetLength(string);
+  return is_ascii ? text : std::nullopt;
 #else
   if (!PyUnicode_IS_ASCII(string)) return std::nullopt;
   return std::string_view(reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(string)),

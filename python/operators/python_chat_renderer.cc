@@ -2,11 +2,10 @@
 
 #include <nanobind/stl/string.h>
 
-#include <charconv>
 #include <string>
 #include <string_view>
 
-#include "easydata/chat/conversation.h"
+#include "easydata/chat/mark_text.h"
 #include "easydata/jinja/python_text.h"
 #include "operators/call_borrowed.h"
 #include "operators/engine_gil.h"
@@ -22,27 +21,6 @@ nb::object JsonToPythonOrNone(const jinja::Value& value) {
   return JsonTextToPython(text);
 }
 
-/// What a mark is of: "message", "generation", "text", or fields of a message: "content+reasoning";
-/// of one of several calls: "tool_calls[1]".
-void ReadKind(std::string_view kind, jinja::Mark* mark) {
-  mark->kind = kind == "message"      ? jinja::Mark::Kind::kMessage
-               : kind == "generation" ? jinja::Mark::Kind::kGeneration
-                                      : jinja::Mark::Kind::kText;
-  if (mark->kind != jinja::Mark::Kind::kText || kind == "text") return;
-  mark->sources = jinja::Value::kOther;
-  if (const size_t number = kind.find('['); number != kind.npos) {
-    std::from_chars(kind.data() + number + 1, kind.data() + kind.size(), mark->call);
-  }
-  while (!kind.empty()) {
-    const size_t size = std::min(kind.find('+'), kind.size());
-    for (const jinja::SourceField& field : chat::kSaidFields) {
-      const std::string_view name = kind.substr(0, std::min(kind.find('['), size));
-      if (field.name == name) mark->sources |= field.source;
-    }
-    kind.remove_prefix(std::min(size + 1, kind.size()));
-  }
-}
-
 }  // namespace
 
 void ReadRendered(nb::handle made, chat::RenderedChat* out) {
@@ -54,7 +32,7 @@ void ReadRendered(nb::handle made, chat::RenderedChat* out) {
   for (const nb::handle each : parts[1]) {
     const auto mark = nb::cast<nb::tuple>(each);
     jinja::Mark read;
-    ReadKind(nb::cast<std::string>(mark[0]), &read);
+    chat::ReadMarkText(nb::cast<std::string>(mark[0]), &read);
     read.message = mark[1].is_none() ? jinja::Mark::kUnknown : nb::cast<uint32_t>(mark[1]);
     read.begin = nb::cast<size_t>(mark[2]);
     read.end = nb::cast<size_t>(mark[3]);

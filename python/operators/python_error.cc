@@ -203,7 +203,7 @@ void Check(const Status& status) {
 }
 
 std::string ShownValue(nb::handle value) {
-  const std::string type = nb::cast<std::string>(nb::str(value.type().attr("__name__")));
+  const std::string type = ClassNameOf(value);
   PyObject* shown = PyObject_Repr(value.ptr());
   if (shown == nullptr) {
     PyErr_Clear();  // numbers of more than 4,300 digits have none

@@ -118,11 +118,7 @@ class PythonMessages : public chat::ValueReader {
   }
 
   std::string_view TextOf(nb::handle text) {
-    Py_ssize_t size = 0;
-    if (const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) {
-      return {data, static_cast<size_t>(size)};
-    }
-    PyErr_Clear();
+    if (const auto utf8 = Utf8Of(text)) return *utf8;
     const nb::object bytes =
         Checked(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));
     return arena_.Copy(
@@ -195,7 +191,7 @@ class PythonRow : public chat::FieldGetter {
 };
 
 template <typename Read>
-nb::list ListRead(PythonMessages* messages, Read read) {
+nb::typed<nb::list, PythonMessage> ListRead(PythonMessages* messages, Read read) {
   try {
     return messages->ListObject(Unwrap(read()));
   } catch (const jinja::RenderError& error) {
@@ -205,16 +201,11 @@ nb::list ListRead(PythonMessages* messages, Read read) {
 
 }  // namespace
 
-nb::list ReadPythonMessages(nb::handle value, std::string_view field,
-                            const std::optional<nb::dict>& roles, nb::callable decoded) {
-  chat::RoleMapping mapping;
-  if (roles) {
-    for (const auto [name, role] : *roles) {
-      mapping[nb::cast<std::string>(name)] = nb::cast<std::string>(role);
-    }
-  }
+nb::typed<nb::list, PythonMessage> ReadPythonMessages(nb::handle value, std::string_view field,
+                                                      const std::optional<chat::RoleMapping>& roles,
+                                                      Decoding decoded) {
   const chat::ConversationOptions options{
-      .field = field, .roles = roles ? &mapping : nullptr, .name_thoughts = false};
+      .field = field, .roles = roles ? &*roles : nullptr, .name_thoughts = false};
   PythonMessages messages(std::move(decoded));
   return ListRead(&messages, [&] {
     return chat::ReadConversation(messages.ValueOf(value), options, &messages, messages.arena());
@@ -223,7 +214,7 @@ nb::list ReadPythonMessages(nb::handle value, std::string_view field,
 
 nb::str RenderPythonConversation(const ConversationRendering& how, const nb::object& render,
                                  nb::handle row, std::string_view field, nb::handle tools,
-                                 nb::callable decoded, std::string* strange) {
+                                 Decoding decoded, std::string* strange) {
   PythonMessages messages(std::move(decoded));
   const PythonRow fields(row, &messages);
   jinja::Arena* const arena = messages.arena();
@@ -256,7 +247,8 @@ nb::str RenderPythonConversation(const ConversationRendering& how, const nb::obj
   }
 }
 
-nb::list PythonTemplateMessages(nb::handle given) {
+nb::typed<nb::list, PythonMessage> PythonTemplateMessages(
+    nb::typed<nb::handle, nb::typed<nb::list, nb::any>> given) {
   PythonMessages messages;
   return ListRead(
       &messages, [&] { return chat::TemplateMessages(messages.ValueOf(given), messages.arena()); });

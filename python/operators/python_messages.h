@@ -12,12 +12,17 @@
 
 namespace easydata {
 
+using PythonMessage = nb::typed<nb::dict, nb::str, nb::any>;
+/// Makes what it holds of JSON text.
+using Decoding = nb::typed<nb::callable, nb::any(nb::any)>;
+
 /// The messages that a Python value holds (chat::ReadConversation), as a new list of dicts. What it
 /// leaves as it is stays the very same object, of whatever type. `roles`: None where from/value
 /// messages are no messages. `decoded` makes what it holds of JSON text, and other values
 /// themselves. ValueError and TypeError as ReadConversation; needs the GIL.
-nb::list ReadPythonMessages(nb::handle value, std::string_view field,
-                            const std::optional<nb::dict>& roles, nb::callable decoded);
+nb::typed<nb::list, PythonMessage> ReadPythonMessages(nb::handle value, std::string_view field,
+                                                      const std::optional<chat::RoleMapping>& roles,
+                                                      Decoding decoded);
 
 /// How conversations of Python's are rendered.
 struct ConversationRendering {
@@ -37,10 +42,11 @@ struct ConversationRendering {
 /// GIL.
 nb::str RenderPythonConversation(const ConversationRendering& how, const nb::object& render,
                                  nb::handle row, std::string_view field, nb::handle tools,
-                                 nb::callable decoded, std::string* strange);
+                                 Decoding decoded, std::string* strange);
 
 /// Python messages as templates see them (chat::TemplateMessages), as a new list of dicts; their
 /// values stay the very same objects. TypeError as TemplateMessages; needs the GIL.
-nb::list PythonTemplateMessages(nb::handle messages);
+nb::typed<nb::list, PythonMessage> PythonTemplateMessages(
+    nb::typed<nb::handle, nb::typed<nb::list, nb::any>> messages);
 
 }  // namespace easydata

@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "easydata/source/json_rows.h"
+#include "easydata/source/table_columns.h"
+#include "easydata/stream/lane_rows_stage.h"
+#include "easydata/stream/stage_timer.h"
 #include "operators/call_borrowed.h"
 #include "operators/python_stage.h"
 
@@ -124,12 +127,53 @@ class PythonRowsPlan : public plan::LogicalPlan {
     source->name = options_.name;
     source->start_row = request.start_row;
     if (source->shard_names.size() == 1) source->num_rows = options_.num_rows;
-    std::vector<PlanInput> inputs;
+    if (order.mode != source::SourceShuffle::kNone) source->shuffle_seed = order.seed;
+    StreamPlan plan;
+    ARROW_ASSIGN_OR_RAISE(plan.node, NodeOf(*source));
+    plan.schema = [source] { return SchemaOf(*source); };
+    plan.make = [source](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+      ARROW_ASSIGN_OR_RAISE(auto schema, SchemaOf(*source));
+      const auto shard_rows =
+          [rows = source->num_rows]() -> Result<std::optional<std::vector<int64_t>>> {
+        if (!rows.has_value()) return std::nullopt;
+        return std::vector<int64_t>{*rows};
+      };
+      auto stage = MakePythonStage(source, std::move(schema), context.epoch);
+      return Timed(SelectLaneRows(std::move(stage), context, shard_rows), "source");
+    };
+    if (order.mode != source::SourceShuffle::kRows) return plan;
+    return source::ShuffleRows(std::move(plan), order);
+  }
+
+  /// The schema of the batches of a stream.
+  static Result<std::shared_ptr<arrow::Schema>> SchemaOf(const PythonSource& source) {
+    if (source.schema == nullptr) return source::JsonRowSchema(source.columns);
+    return source::ChosenSchema(*source.schema, source.columns,
+                                source.name.empty() ? "the data" : source.name);
+  }
+
+  Result<std::shared_ptr<PlanNode>> NodeOf(const PythonSource& source) const {
+    nlohmann::json described = options_.description;
+    if (source.start_row != 0) described["start_row"] = source.start_row;
+    if (source.columns.has_value()) described["columns"] = DescribeColumns(*source.columns);
+    described["shards"] = source.shard_names;
+    if (source.shuffle_seed.has_value()) described["shuffle_seed"] = *source.shuffle_seed;
+    auto node = MakeNode("source", described);
+    node->facts.why_undivided = "rows that Python gives";
+    std::vector<JoinedStream> streams;
     for (size_t i = 0; i < options_.inputs.size(); ++i) {
       ARROW_ASSIGN_OR_RAISE(const StreamPlan input, options_.inputs[i]->Make({}));
-      inputs.push_back({"input[" + std::to_string(i) + "].", input.node});
+      node->inputs.push_back({"input[" + std::to_string(i) + "].", input.node});
+      streams.push_back({node->inputs.back().prefix, input.facts().vocabularies});
     }
-    return PythonStreamPlan(std::move(source), options_.description, order, std::move(inputs));
+    if (streams.size() == 1) {
+      node->facts.vocabularies = streams.front().vocabularies;
+    } else if (streams.size() > 1) {
+      // Who joins them has judged them, and each keeps its own.
+      node->facts.vocabularies = AllOf(JoinedOnce(std::move(streams), {{true}, nullptr}));
+    }
+    if (source.num_rows.has_value()) node->facts.finitude = Finitude::kFinite;
+    return node;
   }
 
   Result<std::vector<std::string>> ShardNames() const {

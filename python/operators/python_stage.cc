@@ -12,12 +12,9 @@
 #include <utility>
 
 #include "easydata/order/permutation.h"
-#include "easydata/source/json_rows.h"
 #include "easydata/source/table_columns.h"
 #include "easydata/stream/failing_stage.h"
-#include "easydata/stream/lane_rows_stage.h"
 #include "easydata/stream/row_error.h"
-#include "easydata/stream/stage_timer.h"
 #include "operators/arrow_exchange.h"
 #include "operators/engine_gil.h"
 #include "operators/rows.h"
@@ -240,54 +237,9 @@ class PythonStage : public FailingStage {
 
 }  // namespace
 
-Result<std::shared_ptr<arrow::Schema>> PythonSchema(const PythonSource& source) {
-  if (source.schema == nullptr) return source::JsonRowSchema(source.columns);
-  return source::ChosenSchema(*source.schema, source.columns,
-                              source.name.empty() ? "the data" : source.name);
-}
-
-Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source,
-                                               const StageContext& context) {
-  ARROW_ASSIGN_OR_RAISE(auto schema, PythonSchema(*source));
-  return std::make_unique<PythonStage>(std::move(source), std::move(schema), context.epoch);
-}
-
-Result<StreamPlan> PythonStreamPlan(std::shared_ptr<PythonSource> source, nlohmann::json described,
-                                    const source::SourceShuffleOptions& order,
-                                    std::vector<PlanInput> inputs) {
-  if (order.mode != source::SourceShuffle::kNone) source->shuffle_seed = order.seed;
-  if (source->start_row != 0) described["start_row"] = source->start_row;
-  if (source->columns.has_value()) described["columns"] = DescribeColumns(*source->columns);
-  described["shards"] = source->shard_names;
-  if (source->shuffle_seed.has_value()) described["shuffle_seed"] = *source->shuffle_seed;
-  auto node = MakeNode("source", described);
-  node->facts.why_undivided = "rows that Python gives";
-  if (inputs.size() == 1) {
-    node->facts.vocabularies = inputs[0].node->facts.vocabularies;
-  } else if (inputs.size() > 1) {
-    // Who joins them has judged them, and each keeps its own.
-    std::vector<JoinedStream> streams;
-    for (const PlanInput& input : inputs) {
-      streams.push_back({input.prefix, input.node->facts.vocabularies});
-    }
-    node->facts.vocabularies = AllOf(JoinedOnce(std::move(streams), {{true}, nullptr}));
-  }
-  node->inputs = std::move(inputs);
-  if (source->num_rows.has_value()) node->facts.finitude = Finitude::kFinite;
-  StreamPlan plan;
-  plan.node = std::move(node);
-  plan.schema = [source] { return PythonSchema(*source); };
-  plan.make = [source](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
-    ARROW_ASSIGN_OR_RAISE(auto stage, MakePythonStage(source, context));
-    const auto shard_rows =
-        [rows = source->num_rows]() -> Result<std::optional<std::vector<int64_t>>> {
-      if (!rows.has_value()) return std::nullopt;
-      return std::vector<int64_t>{*rows};
-    };
-    return Timed(SelectLaneRows(std::move(stage), context, shard_rows), "source");
-  };
-  if (order.mode != source::SourceShuffle::kRows) return plan;
-  return source::ShuffleRows(std::move(plan), order);
+std::unique_ptr<Stage> MakePythonStage(std::shared_ptr<const PythonSource> source,
+                                       std::shared_ptr<arrow::Schema> schema, int64_t epoch) {
+  return std::make_unique<PythonStage>(std::move(source), std::move(schema), epoch);
 }
 
 }  // namespace easydata

@@ -1,15 +1,13 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "easydata/source/source_stage.h"
 #include "easydata/stream/columns.h"
-#include "easydata/stream/plan.h"
+#include "easydata/stream/stage.h"
 #include "operators/lending.h"
 #include "operators/python_error.h"
 
@@ -35,20 +33,10 @@ struct PythonSource {
   std::optional<uint64_t> shuffle_seed;
 };
 
-/// The schema of the batches of such a stream.
-Result<std::shared_ptr<arrow::Schema>> PythonSchema(const PythonSource& source);
-
-/// The stream of what `source` yields, shuffled as `order` says. `described` is what its node says
-/// of it, beside its columns and shards; `inputs`: what the rows are made of, whose files are then
-/// this stream's.
-Result<StreamPlan> PythonStreamPlan(std::shared_ptr<PythonSource> source, nlohmann::json described,
-                                    const source::SourceShuffleOptions& order,
-                                    std::vector<PlanInput> inputs);
-
-/// A stage that asks Python for rows or batches, taking the GIL once per batch. Its cursor is
-/// {"shard", "row"}. Where batches of dicts end depends on how fast they come; what is in them does
-/// not. After Cancel() it asks for no further row.
-Result<std::unique_ptr<Stage>> MakePythonStage(std::shared_ptr<const PythonSource> source,
-                                               const StageContext& context);
+/// A stage that asks Python for rows or batches of `schema`, taking the GIL once per batch. Its
+/// cursor is {"shard", "row"}. Where batches of dicts end depends on how fast they come; what is in
+/// them does not. After Cancel() it asks for no further row.
+std::unique_ptr<Stage> MakePythonStage(std::shared_ptr<const PythonSource> source,
+                                       std::shared_ptr<arrow::Schema> schema, int64_t epoch);
 
 }  // namespace easydata

@@ -3,8 +3,9 @@
 #include <nanobind/stl/string.h>
 
 #include <arrow/array.h>
-#include <arrow/builder.h>
+#include <arrow/array/util.h>
 #include <arrow/record_batch.h>
+#include <arrow/scalar.h>
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
@@ -21,13 +22,6 @@ namespace {
 // The metadata of a column that stands for a field of the row: its index.
 constexpr const char kIndexKey[] = "row_field";
 
-template <typename Builder, typename Append>
-Result<std::shared_ptr<arrow::Array>> One(Append append) {
-  Builder builder;
-  ARROW_RETURN_NOT_OK(append(&builder));
-  return builder.Finish();
-}
-
 }  // namespace
 
 RowOp::Look RowOp::LookAt(nb::handle value) {
@@ -41,39 +35,29 @@ RowOp::Look RowOp::LookAt(nb::handle value) {
   return Look::kOther;
 }
 
+Result<std::shared_ptr<arrow::Array>> RowOp::StandIn(Look look) {
+  switch (look) {
+    case Look::kNull:
+      return arrow::MakeArrayOfNull(arrow::utf8(), 1);
+    case Look::kEmptyText:
+    case Look::kText:
+      return arrow::MakeArrayFromScalar(arrow::StringScalar(look == Look::kText ? "x" : ""), 1);
+    case Look::kEmptyList:
+    case Look::kList: {
+      ARROW_ASSIGN_OR_RAISE(auto items, arrow::MakeArrayFromScalar(arrow::Int32Scalar(0),
+                                                                   look == Look::kList ? 1 : 0));
+      return arrow::MakeArrayFromScalar(arrow::ListScalar(std::move(items)), 1);
+    }
+    default:
+      return arrow::MakeArrayFromScalar(arrow::Int32Scalar(0), 1);
+  }
+}
+
 Status RowOp::Run(const std::vector<std::string>& names, const std::vector<Look>& looks) {
   arrow::FieldVector fields;
   arrow::ArrayVector columns;
   for (size_t i = 0; i < names.size(); ++i) {
-    std::shared_ptr<arrow::Array> column;
-    switch (looks[i]) {
-      case Look::kNull: {
-        ARROW_ASSIGN_OR_RAISE(
-            column, One<arrow::StringBuilder>([](auto* out) { return out->AppendNull(); }));
-        break;
-      }
-      case Look::kEmptyText:
-      case Look::kText: {
-        const char* text = looks[i] == Look::kText ? "x" : "";
-        ARROW_ASSIGN_OR_RAISE(
-            column, One<arrow::StringBuilder>([&](auto* out) { return out->Append(text); }));
-        break;
-      }
-      case Look::kEmptyList:
-      case Look::kList: {
-        auto items = std::make_shared<arrow::Int32Builder>();
-        arrow::ListBuilder lists(arrow::default_memory_pool(), items);
-        ARROW_RETURN_NOT_OK(lists.Append());
-        if (looks[i] == Look::kList) ARROW_RETURN_NOT_OK(items->Append(0));
-        ARROW_ASSIGN_OR_RAISE(column, lists.Finish());
-        break;
-      }
-      case Look::kOther: {
-        ARROW_ASSIGN_OR_RAISE(column,
-                              One<arrow::Int32Builder>([](auto* out) { return out->Append(0); }));
-        break;
-      }
-    }
+    ARROW_ASSIGN_OR_RAISE(auto column, StandIn(looks[i]));
     fields.push_back(arrow::field(names[i], column->type(), true,
                                   arrow::key_value_metadata({kIndexKey}, {std::to_string(i)})));
     columns.push_back(std::move(column));
@@ -105,18 +89,16 @@ Status RowOp::Run(const std::vector<std::string>& names, const std::vector<Look>
 }
 
 nb::object RowOp::Apply(nb::handle row) {
-  const auto type_of = [](nb::handle object) {
-    return nb::cast<std::string>(nb::str(object.type().attr("__name__")));
-  };
   if (!PyDict_Check(row.ptr())) {
-    throw nb::type_error(("a row is a dict of fields by name, not " + type_of(row)).c_str());
+    throw nb::type_error(("a row is a dict of fields by name, not " + ClassNameOf(row)).c_str());
   }
   std::vector<std::string> names;
   std::vector<Look> looks;
   std::vector<nb::object> values;
   for (auto [name, value] : nb::borrow<nb::dict>(row)) {
     if (!PyUnicode_Check(name.ptr())) {
-      throw nb::type_error(("a row has a key of type " + type_of(name) + ", expected str").c_str());
+      throw nb::type_error(
+          ("a row has a key of type " + ClassNameOf(name) + ", expected str").c_str());
     }
     names.push_back(nb::cast<std::string>(name));
     looks.push_back(LookAt(value));

@@ -35,6 +35,8 @@ class RowOp {
   };
 
   static Look LookAt(nb::handle value);
+  /// A column of one value that looks so.
+  static Result<std::shared_ptr<arrow::Array>> StandIn(Look look);
   /// Runs the operation on a row of these fields.
   Status Run(const std::vector<std::string>& names, const std::vector<Look>& looks);
 

@@ -7,6 +7,7 @@
 #include <arrow/visit_type_inline.h>
 
 #include <utility>
+#include <vector>
 
 #include "easydata/json/json_column.h"
 #include "easydata/stream/rest_column.h"
@@ -130,37 +131,20 @@ class StructValues : public ColumnValues {
   std::vector<nb::object> keys_;
 };
 
-/// A map is a list of (key, value) tuples, as in pyarrow.
-class MapValues : public ColumnValues {
+/// The items of a map, which is a list of (key, value) tuples, as in pyarrow.
+class PairValues : public ColumnValues {
  public:
-  MapValues(const arrow::Array& array, ValuesPtr keys, ValuesPtr items)
-      : array_(static_cast<const arrow::MapArray&>(array)),
-        keys_(std::move(keys)),
-        items_(std::move(items)) {}
+  PairValues(ValuesPtr keys, ValuesPtr items) : keys_(std::move(keys)), items_(std::move(items)) {}
   PyObject* Get(int64_t i) override {
-    if (array_.IsNull(i)) return NewNone();
-    const int64_t begin = array_.value_offset(i);
-    const int64_t length = array_.value_length(i);
-    PyObject* list = PyList_New(length);
-    for (int64_t k = 0; list != nullptr && k < length; ++k) {
-      PyObject* key = keys_->Get(begin + k);
-      PyObject* item = key == nullptr ? nullptr : items_->Get(begin + k);
-      PyObject* pair = item == nullptr ? nullptr : PyTuple_New(2);
-      if (pair == nullptr) {
-        Py_XDECREF(key);
-        Py_XDECREF(item);
-        Py_CLEAR(list);
-        break;
-      }
-      PyTuple_SET_ITEM(pair, 0, key);
-      PyTuple_SET_ITEM(pair, 1, item);
-      PyList_SET_ITEM(list, k, pair);
-    }
-    return list;
+    PyObject* key = keys_->Get(i);
+    PyObject* item = key == nullptr ? nullptr : items_->Get(i);
+    PyObject* pair = item == nullptr ? nullptr : PyTuple_Pack(2, key, item);
+    Py_XDECREF(key);
+    Py_XDECREF(item);
+    return pair;
   }
 
  private:
-  const arrow::MapArray& array_;
   ValuesPtr keys_, items_;
 };
 
@@ -178,12 +162,14 @@ class DictionaryValues : public ColumnValues {
   ValuesPtr values_;
 };
 
-/// JSON text; the caller leaves null slots out.
+/// JSON text, a null as None.
 class JsonTextValues : public ColumnValues {
  public:
   JsonTextValues(const arrow::Array& array, JsonValues* json)
       : array_(static_cast<const arrow::StringArray&>(array)), json_(json) {}
-  PyObject* Get(int64_t i) override { return json_->Parse(array_.GetView(i)); }
+  PyObject* Get(int64_t i) override {
+    return array_.IsNull(i) ? NewNone() : json_->Parse(array_.GetView(i));
+  }
 
  private:
   const arrow::StringArray& array_;
@@ -219,13 +205,17 @@ struct ValuesOfType {
     auto keys = NativeValues(map.keys());
     auto items = NativeValues(map.items());
     if (keys != nullptr && items != nullptr) {
-      made = std::make_unique<MapValues>(map, std::move(keys), std::move(items));
+      made = std::make_unique<ListValues<arrow::MapArray>>(
+          map, std::make_unique<PairValues>(std::move(keys), std::move(items)));
     }
     return Status::OK();
   }
   Status Visit(const arrow::StructType& type) {
     std::vector<ValuesPtr> values;
     for (int i = 0; i < type.num_fields(); ++i) {
+      // Of two fields of one name, which have no index, a dict would lose one; pyarrow refuses
+      // that.
+      if (type.GetFieldIndex(type.field(i)->name()) < 0) return Status::OK();
       values.push_back(NativeValues(static_cast<const arrow::StructArray&>(array).field(i)));
       if (values.back() == nullptr) return Status::OK();
     }
@@ -244,6 +234,14 @@ ValuesPtr NativeValues(const std::shared_ptr<arrow::Array>& array) {
   ValuesOfType values{*array};
   Check(arrow::VisitTypeInline(*array->type(), &values));
   return std::move(values.made);
+}
+
+/// `json`: null where it is no column of JSON text.
+ValuesPtr ValuesOf(const std::shared_ptr<arrow::Array>& array, JsonValues* json) {
+  if (json != nullptr) return std::make_unique<JsonTextValues>(*array, json);
+  ValuesPtr values = NativeValues(array);
+  if (values == nullptr) values = std::make_unique<ForeignValues>(array);
+  return values;
 }
 
 }  // namespace
@@ -298,15 +296,10 @@ void RowConverter::Start(const arrow::RecordBatch& rows, int64_t offset, int64_t
     column.key = impl_->keys[c];
     column.array = rows.column(c)->Slice(offset, length);
     const arrow::Field& field = *rows.schema()->field(c);
-    if (json::IsJsonField(field)) {
-      column.values = std::make_unique<JsonTextValues>(*column.array, &impl_->json);
-    } else {
-      column.values = NativeValues(column.array);
-      if (column.values == nullptr) column.values = std::make_unique<ForeignValues>(column.array);
-    }
-    column.may_lack =
-        (json::IsJsonField(field) || IsRestField(field)) && column.array->null_count() > 0;
-    if (json::IsJsonField(field) && field.name() == json::kRowColumn) {
+    const bool is_json = json::IsJsonField(field);
+    column.values = ValuesOf(column.array, is_json ? &impl_->json : nullptr);
+    column.may_lack = (is_json || IsRestField(field)) && column.array->null_count() > 0;
+    if (json::IsRowField(field)) {
       impl_->whole = std::move(column);
     } else {
       impl_->columns.push_back(std::move(column));
@@ -354,6 +347,17 @@ nb::list RowConverter::Convert(const arrow::RecordBatch& rows, int64_t offset, i
 nb::list RowsToPython(const Batch& batch) {
   RowConverter converter;
   return converter.Convert(*batch.rows, 0, batch.num_rows());
+}
+
+nb::list ValuesToPython(const std::shared_ptr<arrow::Array>& array, JsonValues* json) {
+  const ValuesPtr values = ValuesOf(array, json);
+  nb::list out;
+  for (int64_t i = 0; i < array->length(); ++i) {
+    PyObject* value = values->Get(i);
+    if (value == nullptr) throw nb::python_error();
+    out.append(nb::steal(value));
+  }
+  return out;
 }
 
 nb::object JsonTextToPython(std::string_view text) {

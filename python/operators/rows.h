@@ -12,6 +12,8 @@
 
 namespace easydata {
 
+class JsonValues;
+
 /// Rows as plain Python dicts, and back. All of it needs the GIL.
 
 /// Makes dicts of a stream's batches; keeps what batches of one schema share.
@@ -41,6 +43,9 @@ class RowConverter {
 
 nb::list RowsToPython(const Batch& batch);
 
+/// The values of an array, as a row has them; with `json` of its JSON texts, null ones as None.
+nb::list ValuesToPython(const std::shared_ptr<arrow::Array>& array, JsonValues* json = nullptr);
+
 /// Makes columns of dicts, a row at a time: utf8 for kText, list<int32> for kTokens, JSON text for
 /// kAny, the one column kRowColumn for all columns. numpy's scalars and arrays are taken as numbers
 /// and lists.
@@ -63,9 +68,6 @@ class RowColumns {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// {"name": "any" | "text" | "tokens"}, or None for all columns.
-Columns ColumnsFromPython(nb::handle columns);
 
 /// A value as JSON text, as json.dumps writes it (without ASCII escapes). TypeError where JSON
 /// cannot hold it.

@@ -81,11 +81,10 @@ Status AppendSurrogates(PyObject* text, std::string* out) {
       continue;
     }
     nb::object one = nb::steal(PyUnicode_Substring(text, i, i + 1));
-    Py_ssize_t size;
-    const char* data = PyUnicode_AsUTF8AndSize(one.ptr(), &size);
-    if (data == nullptr) return FetchError();
+    const auto utf8 = one.is_valid() ? Utf8Of(one) : std::nullopt;
+    if (!utf8.has_value()) return Status::OutOfMemory("a character of a text finds no memory");
     std::string quoted;
-    json::AppendJsonString({data, static_cast<size_t>(size)}, &quoted);
+    json::AppendJsonString(*utf8, &quoted);
     out->append(quoted, 1, quoted.size() - 2);
   }
   out->push_back('"');
@@ -93,13 +92,9 @@ Status AppendSurrogates(PyObject* text, std::string* out) {
 }
 
 Status AppendString(PyObject* text, std::string* out) {
-  Py_ssize_t size;
-  const char* data = PyUnicode_AsUTF8AndSize(text, &size);
-  if (data == nullptr) {
-    PyErr_Clear();
-    return AppendSurrogates(text, out);
-  }
-  json::AppendJsonString({data, static_cast<size_t>(size)}, out);
+  const auto utf8 = Utf8Of(text);
+  if (!utf8.has_value()) return AppendSurrogates(text, out);
+  json::AppendJsonString(*utf8, out);
   return Status::OK();
 }
 
@@ -141,8 +136,7 @@ Status AppendValue(PyObject* value, int depth, std::string* out) {
     }
     nb::object text = nb::steal(PyNumber_ToBase(value, 10));
     if (!text.is_valid()) return FetchError();
-    Py_ssize_t size;
-    *out += PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    *out += Utf8Of(text).value();
     return Status::OK();
   }
   if (PyFloat_Check(value)) {
@@ -280,15 +274,13 @@ struct RowColumns::Impl {
 
   static Status AppendText(const std::string& name, PyObject* value, Column* column) {
     if (!PyUnicode_Check(value)) return WrongType(name, value, "str");
-    Py_ssize_t size;
-    const char* data = PyUnicode_AsUTF8AndSize(value, &size);
-    if (data == nullptr) {
-      PyErr_Clear();
+    const auto text = Utf8Of(value);
+    if (!text.has_value()) {
       return Status::Invalid("field \"", name,
                              "\" holds half of a surrogate pair, which is no character and has no "
                              "UTF-8");
     }
-    return column->texts->Append(data, static_cast<int32_t>(size));
+    return column->texts->Append(*text);
   }
 };
 

@@ -185,10 +185,7 @@ class Chain {
 
   void CallTest(const TransformStep& step) {
     auto op = CallableOp({{*step.test}}, CallableKind::kFilter, std::nullopt, step.name);
-    auto node = MakeNode("filter", {{"callable", step.text}}, stream_);
-    node->has_identity = step.has_identity;
-    node->identity = step.identity;
-    stream_ = MapPlan(stream_, std::move(op), std::move(node));
+    stream_ = MapPlan(stream_, std::move(op), step.MakeNode("filter", stream_));
   }
 
   /// Makes the steps that are yet to be called one callable, of which `columns` come.
@@ -269,6 +266,14 @@ Result<std::vector<std::string>> TransformStep::NamesAfter(
   ARROW_ASSIGN_OR_RAISE(const auto made, transform::MakeColumnOp(*op, *op_options));
   ARROW_ASSIGN_OR_RAISE(const auto schema, made->OutputSchema(arrow::schema(std::move(fields))));
   return schema->field_names();
+}
+
+std::shared_ptr<PlanNode> TransformStep::MakeNode(const char* name,
+                                                  const StreamPlan& upstream) const {
+  auto node = easydata::MakeNode(name, {{"callable", text}}, upstream);
+  node->has_identity = has_identity;
+  node->identity = identity;
+  return node;
 }
 
 plan::LogicalPlanPtr Transformed(plan::LogicalPlanPtr root, TransformSteps steps) {

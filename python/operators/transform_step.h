@@ -55,6 +55,9 @@ struct TransformStep {
   /// The step upstream of a consumer that splits documents; null: this one.
   std::shared_ptr<const TransformStep> whole;
 
+  /// The node of its work row by row, as `name`, downstream of `upstream`.
+  std::shared_ptr<PlanNode> MakeNode(const char* name, const StreamPlan& upstream) const;
+
   bool gives_columns() const { return !columns.empty(); }
   /// Names of the columns that come of columns `names`.
   Result<std::vector<std::string>> NamesAfter(const std::vector<std::string>& names) const;

@@ -61,6 +61,12 @@ struct EncodeTask {
 
 }  // namespace
 
+void CutTexts::Add(const CutTexts& next, int64_t first_row) {
+  texts += next.texts;
+  ids += next.ids;
+  for (const int64_t row : next.first_rows) NoteRow(first_row + row);
+}
+
 std::string TokenizerFingerprint(std::string_view json, const TokenizerOptions& options) {
   std::string minified(json.size(), '\0');
   size_t size = 0;
@@ -192,9 +198,7 @@ class Tokenizer::Impl {
     parts.reserve(tasks.size());
     CutTexts all_cut;
     for (EncodeTask& task : tasks) {
-      for (const int64_t row : task.rows.first_cut_rows) {
-        if (all_cut.first_rows.size() < CutTexts::kMostRows) all_cut.first_rows.push_back(row);
-      }
+      for (const int64_t row : task.rows.first_cut_rows) all_cut.NoteRow(row);
       all_cut.texts += task.rows.num_cut_texts;
       all_cut.ids += task.rows.num_cut_ids;
       parts.push_back(std::move(task.rows));
@@ -415,6 +419,23 @@ Result<std::shared_ptr<arrow::Array>> Tokenizer::EncodeChunked(const arrow::Chun
 
 std::shared_ptr<const TextDecoder> Tokenizer::decoder() const {
   return {impl_->plan(), impl_->plan()->decoder().get()};
+}
+
+Result<std::string> Tokenizer::Decode(std::span<const int32_t> ids,
+                                      bool skip_special_tokens) const {
+  return decoder()->Decode(ids, skip_special_tokens);
+}
+
+Result<std::shared_ptr<arrow::Array>> Tokenizer::DecodeBatch(const arrow::Array& lists,
+                                                             bool skip_special_tokens,
+                                                             int num_threads) const {
+  return decoder()->DecodeBatch(lists, skip_special_tokens, num_threads);
+}
+
+Result<std::vector<int32_t>> Tokenizer::AddedIds() const {
+  std::vector<int32_t> ids;
+  for (const auto& [id, flags] : AddedTokenFlags()) ids.push_back(id);
+  return ids;
 }
 
 std::optional<int32_t> Tokenizer::TokenToId(std::string_view token) const {

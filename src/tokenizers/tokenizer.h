@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,13 @@ struct CutTexts {
   int64_t ids = 0;  // with EncodeOptions::count_cut
   /// The rows of the first ones.
   std::vector<int64_t> first_rows = {};
+
+  /// Notes that the text of a row was cut, where it is one of the first.
+  void NoteRow(int64_t row) {
+    if (first_rows.size() < kMostRows) first_rows.push_back(row);
+  }
+  /// Adds what was cut of the next chunk of the same texts, whose row 0 is `first_row` of all.
+  void Add(const CutTexts& next, int64_t first_row);
 };
 
 /// Encodes text to ids: the interface that stages use. Thread-safe.
@@ -68,6 +76,42 @@ class TextEncoder {
   virtual int64_t id_limit() const = 0;
 };
 
+/// A tokenizer as a whole, whichever engine has it: it also takes single texts, and decodes.
+/// Thread-safe.
+class TextCodec : public TextEncoder {
+ public:
+  /// Replaces `*ids` by the ids of one text. Invalid, naming the byte, for text that is not UTF-8.
+  virtual Status Encode(std::string_view text, const EncodeOptions& options,
+                        std::vector<int32_t>* ids) const = 0;
+
+  /// EncodeBatch of all chunks, which are one batch, with its errors; rows in `cut` are counted
+  /// through all chunks. `num_threads`: of its own, for an engine that has some; the result does
+  /// not depend on their number.
+  virtual Result<std::shared_ptr<arrow::Array>> EncodeChunked(const arrow::ChunkedArray& texts,
+                                                              const EncodeOptions& options,
+                                                              int num_threads,
+                                                              CutTexts* cut = nullptr) const = 0;
+
+  /// The text of ids, without special tokens where they are skipped. Ids without a token give none;
+  /// Invalid where the engine fails at them.
+  virtual Result<std::string> Decode(std::span<const int32_t> ids,
+                                     bool skip_special_tokens) const = 0;
+  /// The same of the rows of a list<int32> or large_list<int32> array, a null row to a null:
+  /// string, or large_string, which the native engine gives beyond 2^31 - 1 bytes. `num_threads` as
+  /// above. TypeError for other arrays, Invalid where an id is null; messages name the row.
+  virtual Result<std::shared_ptr<arrow::Array>> DecodeBatch(const arrow::Array& lists,
+                                                            bool skip_special_tokens,
+                                                            int num_threads) const = 0;
+
+  /// The id of a token as the file spells it, an added token's first; nothing when there is none.
+  virtual std::optional<int32_t> TokenToId(std::string_view token) const = 0;
+  /// The token of an id as the file spells it; nothing when there is none.
+  virtual std::optional<std::string> IdToToken(int32_t id) const = 0;
+  /// The ids of tokens that stand beside those that text is made of; an error where the engine
+  /// cannot tell them.
+  virtual Result<std::vector<int32_t>> AddedIds() const = 0;
+};
+
 /// Options beside the file; all but the last two concern cost, never results.
 struct TokenizerOptions {
   /// Memory that each thread at work spends on remembering words.
@@ -89,7 +133,7 @@ std::string TokenizerFingerprint(std::string_view json, const TokenizerOptions& 
 ///
 /// Ids are those of the `tokenizers` library, profile 0.23, for every valid UTF-8 text. Immutable
 /// and thread-safe; the working memory of threads is kept for the next ones.
-class Tokenizer final : public TextEncoder {
+class Tokenizer final : public TextCodec {
  public:
   /// Makes a tokenizer of the text of a tokenizer.json. NotImplemented, naming the component, for a
   /// file that the engine does not support; Invalid for text that is not a JSON object.
@@ -102,28 +146,28 @@ class Tokenizer final : public TextEncoder {
 
   ~Tokenizer() override;
 
-  /// Replaces `*ids` by the ids of one text.
   Status Encode(std::string_view text, const EncodeOptions& options,
-                std::vector<int32_t>* ids) const;
+                std::vector<int32_t>* ids) const override;
 
   Result<std::shared_ptr<arrow::Array>> EncodeBatch(const arrow::Array& texts,
                                                     const EncodeOptions& options,
                                                     CutTexts* cut = nullptr) const override;
 
-  /// EncodeBatch of all chunks on `num_threads` threads of its own; the result does not depend on
-  /// their number.
   Result<std::shared_ptr<arrow::Array>> EncodeChunked(const arrow::ChunkedArray& texts,
                                                       const EncodeOptions& options, int num_threads,
-                                                      CutTexts* cut = nullptr) const;
+                                                      CutTexts* cut = nullptr) const override;
+
+  Result<std::string> Decode(std::span<const int32_t> ids, bool skip_special_tokens) const override;
+  Result<std::shared_ptr<arrow::Array>> DecodeBatch(const arrow::Array& lists,
+                                                    bool skip_special_tokens,
+                                                    int num_threads) const override;
 
   /// Decodes ids to text; shared, and may outlive the tokenizer.
   std::shared_ptr<const TextDecoder> decoder() const;
 
-  /// The id of a token as the file spells it, an added token's first; nothing when there is none.
-  std::optional<int32_t> TokenToId(std::string_view token) const;
-
-  /// The token of an id as the file spells it; nothing when there is none.
-  std::optional<std::string> IdToToken(int32_t id) const;
+  std::optional<int32_t> TokenToId(std::string_view token) const override;
+  std::optional<std::string> IdToToken(int32_t id) const override;
+  Result<std::vector<int32_t>> AddedIds() const override;
 
   /// What is asked of an added token besides its text.
   struct AddedFlags {

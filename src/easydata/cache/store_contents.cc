@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "easydata/cache/local_folder.h"
@@ -11,6 +12,16 @@
 #include "easydata/cache/token_store.h"
 
 namespace easydata::cache {
+
+nlohmann::ordered_json StoredPlan::ToJson() const {
+  return {{"plan", HexOf(plan)},
+          {"json", json},
+          {"blocks", blocks},
+          {"rows", rows},
+          {"tokens", tokens},
+          {"bytes", bytes},
+          {"used_seconds_ago", used_seconds_ago}};
+}
 
 Result<std::vector<StoredPlan>> ListStore(const std::string& folder,
                                           const std::shared_ptr<const storage::Storage>& storage) {

@@ -1,5 +1,6 @@
 #include "easydata/cache/token_store.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "easydata/cache/folder_store.h"
@@ -16,6 +17,18 @@ constexpr NamedValue<Compression> kCompressions[] = {{"none", Compression::kNone
 }  // namespace
 
 std::span<const NamedValue<Compression>> NamesOf(Compression) { return kCompressions; }
+
+nlohmann::ordered_json TokenStoreStats::ToJson() const {
+  return {{"hits", hits},
+          {"misses", misses},
+          {"hit_bytes", hit_bytes},
+          {"written_blocks", written_blocks},
+          {"written_bytes", written_bytes},
+          {"dropped_blocks", dropped_blocks},
+          {"damaged_blocks", damaged_blocks},
+          {"evicted_files", evicted_files},
+          {"waited", waited}};
+}
 
 Result<std::shared_ptr<TokenStore>> TokenStore::Open(
     const std::string& folder, const TokenStoreOptions& options,

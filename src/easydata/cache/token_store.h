@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ struct TokenStoreStats {
   int64_t damaged_blocks = 0;  // made again
   int64_t evicted_files = 0;
   int64_t waited = 0;  // for blocks that another process made
+
+  /// Each count by its name here.
+  nlohmann::ordered_json ToJson() const;
 };
 
 /// A folder of token files, here or on an object store, as blocks of rows.
@@ -79,6 +83,9 @@ struct StoredPlan {
   int64_t tokens = 0;
   int64_t bytes = 0;
   int64_t used_seconds_ago = 0;  // by the clock of the folder's file system
+
+  /// Each field by its name here; the plan as 32 hexadecimal digits.
+  nlohmann::ordered_json ToJson() const;
 };
 
 /// What is in a store, without opening it for use: plans by their last use.

@@ -36,10 +36,10 @@ bool SaysSomething(const Value& value) {
 
 }  // namespace
 
-RowFields::RowFields(const arrow::RecordBatch& rows, ValueReader* reader) : reader_(reader) {
+RowFields::RowFields(const arrow::RecordBatch& rows, ValueReader* reader)
+    : reader_(reader), whole_(json::WholeRows(rows)) {
   for (int i = 0; i < rows.num_columns(); ++i) {
     const auto& field = rows.schema()->field(i);
-    if (field->name() == json::kRowColumn) whole_ = rows.column(i).get();
     // Of JSON every column is there that was asked for, and most hold nothing.
     if (rows.column(i)->null_count() == rows.num_rows()) continue;
     columns_.emplace_back(field->name(),

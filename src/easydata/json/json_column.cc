@@ -1,5 +1,7 @@
 #include "easydata/json/json_column.h"
 
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
@@ -13,7 +15,24 @@ std::shared_ptr<arrow::Field> JsonField(const std::string& name) {
 }
 
 bool IsJsonField(const arrow::Field& field) {
-  return field.metadata() != nullptr && field.metadata()->Contains(kKey);
+  return field.type()->id() == arrow::Type::STRING && field.metadata() != nullptr &&
+         field.metadata()->Contains(kKey);
+}
+
+bool IsRowField(const arrow::Field& field) {
+  return field.name() == kRowColumn && IsJsonField(field);
+}
+
+int RowColumnIndex(const arrow::Schema& schema) {
+  for (int i = 0; i < schema.num_fields(); ++i) {
+    if (IsRowField(*schema.field(i))) return i;
+  }
+  return -1;
+}
+
+const arrow::StringArray* WholeRows(const arrow::RecordBatch& rows) {
+  const int index = RowColumnIndex(*rows.schema());
+  return index < 0 ? nullptr : static_cast<const arrow::StringArray*>(rows.column(index).get());
 }
 
 }  // namespace easydata::json

@@ -17,6 +17,14 @@ inline constexpr const char kRowColumn[] = "__row__";
 /// A utf8 field whose values are JSON text.
 std::shared_ptr<arrow::Field> JsonField(const std::string& name);
 
+/// Whether a column is JSON text. Its type counts, too: other programs keep the metadata when they
+/// change the type.
 bool IsJsonField(const arrow::Field& field);
+/// Whether a column holds whole rows; a file may have a column of the same name.
+bool IsRowField(const arrow::Field& field);
+/// The index of the column of whole rows; -1 where there is none.
+int RowColumnIndex(const arrow::Schema& schema);
+/// The texts of whole rows, which the batch holds; null where rows have columns.
+const arrow::StringArray* WholeRows(const arrow::RecordBatch& rows);
 
 }  // namespace easydata::json

@@ -330,12 +330,9 @@ Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out, NonFin
     int64_t nulls = 0;
   };
   std::vector<Column> columns;
-  const arrow::StringArray* whole_rows = nullptr;
+  const arrow::StringArray* whole_rows = WholeRows(batch);
   for (int c = 0; c < batch.num_columns(); ++c) {
-    if (batch.column_name(c) == kRowColumn) {
-      whole_rows = static_cast<const arrow::StringArray*>(batch.column(c).get());
-      continue;
-    }
+    if (IsRowField(*batch.schema()->field(c))) continue;
     Column column{
         batch.column(c).get(), {}, IsJsonField(*batch.schema()->field(c)), batch.column_name(c)};
     AppendJsonString(batch.column_name(c), &column.key);

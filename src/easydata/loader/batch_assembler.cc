@@ -135,7 +135,7 @@ Result<std::vector<Batch>> BatchAssembler::TypeJson(std::vector<Batch> parts) co
 Status BatchAssembler::CheckPadding(const arrow::Schema& schema) const {
   const PadOptions& padding = options_.padding;
   if (padding.columns.empty() || padding.may_miss) return Status::OK();
-  if (schema.GetFieldIndex(json::kRowColumn) >= 0) return Status::OK();
+  if (json::RowColumnIndex(schema) >= 0) return Status::OK();
   for (const auto& [column, spec] : padding.columns) {
     if (schema.GetFieldIndex(column) >= 0) continue;
     std::string names;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace easydata::loader {
 namespace {
@@ -16,6 +17,13 @@ std::string Tenths(double number) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json Bottleneck::ToJson() const {
+  return {{"bottleneck", name.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(name)},
+          {"share", share},
+          {"speedup_if_free", speedup_if_free},
+          {"sentence", sentence}};
+}
 
 Bottleneck FindBottleneck(const std::map<std::string, double>& wait_seconds,
                           const std::map<std::string, double>& busy_seconds, bool prefetch,

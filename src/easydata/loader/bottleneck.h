@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace easydata::loader {
@@ -14,6 +15,9 @@ struct Bottleneck {
   /// How many times faster batches would come if it took no time at all; 1,000 at most.
   double speedup_if_free = 1;
   std::string sentence;
+
+  /// {"bottleneck": its name or null, "share", "speedup_if_free", "sentence"}.
+  nlohmann::ordered_json ToJson() const;
 };
 
 /// Finds the bottleneck from LoaderStats: `wait_seconds` of the thread that makes batches, and

@@ -417,6 +417,47 @@ Result<SavedLane> Loader::LaneOf(const nlohmann::json& state, int64_t lane) cons
   return LoadLane(state.at("lanes").at(key), NamesOfMix(state));
 }
 
+nlohmann::ordered_json LoaderStats::ToJson() const {
+  using Json = nlohmann::ordered_json;
+  Json sources = Json::object();
+  for (const auto& [name, source] : counts.sources()) {
+    sources[name] = {{"tokens", source.tokens},
+                     {"epoch", std::max(epoch, source.epoch)},
+                     {"dropped", source.dropped},
+                     {"dropped_tokens", source.dropped_tokens},
+                     {"dropped_at", source.dropped_at}};
+  }
+  const Json since_start = {{"rows", rows},
+                            {"tokens", tokens},
+                            {"batches", batches},
+                            {"bytes_read", bytes_read},
+                            {"seconds", seconds},
+                            {"wait_seconds", wait_seconds},
+                            {"busy_seconds", busy_seconds},
+                            {"io",
+                             {{"requests", io.requests},
+                              {"retries", io.retries},
+                              {"bytes", io.bytes},
+                              {"bytes_read_twice", io.bytes_read_twice},
+                              {"wait_seconds", io.wait_seconds},
+                              {"throttled_seconds", io.throttled_seconds}}}};
+  const Json of_stream = {{"steps", steps},
+                          {"rows", stream_rows},
+                          {"tokens", counts.tokens()},
+                          {"sources", sources},
+                          {"mix_end", mix_end == nullptr ? Json() : Json(mix_end->ToJson())}};
+  Json out = {{"since_start", since_start},
+              {"stream", of_stream},
+              {"queue", {{"batches", queue.batches}, {"bytes", queue.bytes}}},
+              {"eta_seconds", seconds_left.has_value() ? Json(*seconds_left) : Json()}};
+  for (const char* key :
+       {"rows", "batches", "bytes_read", "seconds", "wait_seconds", "busy_seconds", "io"}) {
+    out[key] = since_start[key];
+  }
+  for (const char* key : {"tokens", "sources"}) out[key] = of_stream[key];
+  return out;
+}
+
 LoaderStats Loader::stats() {
   std::lock_guard<exec::ForkableMutex> lock(mutex_);
   LoaderStats out = stats_;

@@ -49,6 +49,11 @@ struct LoaderStats {
   std::shared_ptr<const MixEnd> mix_end;
   /// What files on other machines took; with other loaders of the same source, of all of them.
   files::IoCounts io;
+
+  /// {"since_start": what this loader has done, "stream": what lies before its position, over all
+  /// runs, "queue": {"batches", "bytes"}, "eta_seconds"}; the counts of the two stand at the top,
+  /// too, but for "steps" and "mix_end".
+  nlohmann::ordered_json ToJson() const;
 };
 
 /// Hands out a stream in steps of `batch_size` rows, this rank's share of them, pass after pass.

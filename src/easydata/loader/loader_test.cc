@@ -47,6 +47,23 @@ TEST(LoaderTest, DropLastCountsWhatItDrops) {
   EXPECT_EQ(sources.at("memory").dropped.at("drop_last"), 7);
 }
 
+TEST(LoaderTest, StatsSayThemselvesAsJson) {
+  auto loader = MakeLoader(SomePlan(), Options(10));
+  EXPECT_EQ(Drain(loader.get()).size(), 5u);
+  const auto stats = loader->stats().ToJson();
+  for (const char* key : {"rows", "batches", "seconds", "wait_seconds", "io"}) {
+    EXPECT_EQ(stats[key], stats["since_start"][key]) << key;
+  }
+  EXPECT_EQ(stats["rows"], 50);
+  EXPECT_EQ(stats["stream"]["steps"], 5);
+  EXPECT_TRUE(stats["stream"]["mix_end"].is_null());
+  EXPECT_TRUE(stats["io"]["retries"].is_object());
+  const auto& source = stats["sources"]["memory"];
+  EXPECT_EQ(source["tokens"], 50 * 3);
+  EXPECT_EQ(source["dropped"]["drop_last"], 7);
+  EXPECT_EQ(stats["stream"]["sources"]["memory"], source);
+}
+
 TEST(LoaderTest, RestoredAtEveryStepTheRestIsEqual) {
   for (bool ragged : {false, true}) {
     for (int64_t batch_size : {1, 4, 10, 64}) {

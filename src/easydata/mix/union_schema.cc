@@ -15,7 +15,7 @@
 namespace easydata::mix {
 namespace {
 
-bool HasRows(const arrow::Schema& schema) { return schema.GetFieldIndex(json::kRowColumn) >= 0; }
+bool HasRows(const arrow::Schema& schema) { return json::RowColumnIndex(schema) >= 0; }
 
 }  // namespace
 
@@ -59,7 +59,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> ToUnion(const std::shared_ptr<arrow:
                                                     const arrow::Schema& schema) {
   if (HasRows(schema) && !HasRows(*rows->schema())) {
     ARROW_ASSIGN_OR_RAISE(auto column, RowsAsJson(*rows));
-    return arrow::RecordBatch::Make(arrow::schema({schema.GetFieldByName(json::kRowColumn)}),
+    return arrow::RecordBatch::Make(arrow::schema({schema.field(json::RowColumnIndex(schema))}),
                                     rows->num_rows(), {std::move(column)});
   }
   std::shared_ptr<arrow::RecordBatch> out = rows;

@@ -83,7 +83,7 @@ bool MeasuresRows(const PlanNode& root) {
 /// columns do not go together.
 bool HaveColumns(const StreamPlan& plan) {
   const auto schema = plan.schema();
-  return schema.ok() && (*schema)->GetFieldByName(json::kRowColumn) == nullptr;
+  return schema.ok() && json::RowColumnIndex(**schema) < 0;
 }
 
 /// Whether a state was saved inside a batch of an operator, as stages that keep nothing do.
@@ -241,6 +241,21 @@ Result<std::string> WhyNothingIsKept(const LogicalPlan& input) {
   return std::string(
       "one of its functions cannot be recognised in another process, as lambdas and functions "
       "inside of others cannot: name a function of a module, and give it a version=");
+}
+
+nlohmann::ordered_json FoundRows::ToJson() const {
+  auto files = nlohmann::ordered_json::array();
+  for (const KeptRows::Missing& file : rows.missing) {
+    files.push_back(
+        {{"name", file.file}, {"blocks", file.blocks}, {"kept_blocks", file.kept_blocks}});
+  }
+  return {{"plan", ToHex(plan.hash[0]) + ToHex(plan.hash[1])},
+          {"described", plan.described},
+          {"blocks", rows.blocks},
+          {"kept_blocks", rows.kept_blocks},
+          {"bytes", rows.bytes},
+          {"kept_bytes", rows.kept_bytes},
+          {"files", std::move(files)}};
 }
 
 Result<FoundRows> LookForKept(const LogicalPlan& input, Documents documents,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "easydata/plan/logical_plan.h"
@@ -33,6 +34,10 @@ struct KeptPlan {
 struct FoundRows {
   KeptPlan plan;
   KeptRows rows;
+
+  /// {"plan": 32 hexadecimal digits, "described", "blocks", "kept_blocks", "bytes", "kept_bytes",
+  /// "files": [{"name", "blocks", "kept_blocks"}, ...] of which not all is kept}.
+  nlohmann::ordered_json ToJson() const;
 };
 
 /// Looks which blocks of the files of `input` are in `store`; reads files' headers and footers.

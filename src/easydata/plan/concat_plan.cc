@@ -18,15 +18,11 @@ namespace {
 
 using SchemaPtr = std::shared_ptr<arrow::Schema>;
 
-bool IsTyped(const arrow::Field& field) {
-  return !json::IsJsonField(field) && field.name() != json::kRowColumn;
-}
-
 /// Whether batches of one are batches of the other: JSON text and text are of one Arrow type.
 bool IsSameForm(const arrow::Schema& a, const arrow::Schema& b) {
   if (!a.Equals(b)) return false;
   for (int i = 0; i < a.num_fields(); ++i) {
-    if (IsTyped(*a.field(i)) != IsTyped(*b.field(i))) return false;
+    if (json::IsJsonField(*a.field(i)) != json::IsJsonField(*b.field(i))) return false;
   }
   return true;
 }
@@ -38,7 +34,8 @@ SchemaPtr TypedSchema(const std::vector<SchemaPtr>& schemas) {
     if (schema->num_fields() != static_cast<int>(fields.size())) return nullptr;
     for (auto& field : fields) {
       const auto other = schema->GetFieldByName(field->name());  // null, too, of a name twice
-      if (other == nullptr || !IsTyped(*field) || !IsTyped(*other)) return nullptr;
+      if (other == nullptr || json::IsJsonField(*field) || json::IsJsonField(*other))
+        return nullptr;
       auto type = CommonType(field->type(), other->type());
       if (type == nullptr) return nullptr;
       field =
@@ -51,7 +48,7 @@ SchemaPtr TypedSchema(const std::vector<SchemaPtr>& schemas) {
 /// Whether rows read back as they were when they are written as JSON.
 bool HasJsonRows(const arrow::Schema& schema) {
   return std::all_of(schema.fields().begin(), schema.fields().end(), [](const auto& field) {
-    return !IsTyped(*field) || json::IsJsonType(*field->type());
+    return json::IsJsonField(*field) || json::IsJsonType(*field->type());
   });
 }
 

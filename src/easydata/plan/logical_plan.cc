@@ -95,9 +95,9 @@ Result<std::vector<std::string>> LogicalPlan::FieldNames() const {
 }
 
 Result<std::vector<std::string>> FieldsOfRow(const arrow::RecordBatch& rows, int64_t row) {
-  const auto json = rows.GetColumnByName(json::kRowColumn);
-  if (json == nullptr) return rows.schema()->field_names();
-  const std::string_view text = static_cast<const arrow::StringArray&>(*json).GetView(row);
+  const arrow::StringArray* const whole = json::WholeRows(rows);
+  if (whole == nullptr) return rows.schema()->field_names();
+  const std::string_view text = whole->GetView(row);
   std::string kind;
   std::vector<json::JsonMember> members;
   json::JsonFault fault;
@@ -120,9 +120,8 @@ Result<LogicalPlan::Names> LogicalPlan::RememberNames(bool is_look,
   std::lock_guard<std::mutex> lock(mutex_);
   if (known->has_value()) return **known;
   ARROW_ASSIGN_OR_RAISE(const auto schema, Schema(is_look));
-  std::vector<std::string> names = schema->field_names();
-  if (std::find(names.begin(), names.end(), json::kRowColumn) == names.end()) {
-    known->emplace(std::move(names));
+  if (json::RowColumnIndex(*schema) < 0) {
+    known->emplace(schema->field_names());
   } else {
     known->emplace(std::nullopt);
   }

@@ -43,6 +43,35 @@ Status CheckDivisible(const StreamFacts& facts) {
 
 }  // namespace
 
+nlohmann::ordered_json WriteResult::ToJson() const {
+  nlohmann::json written = nlohmann::json::array();
+  for (const ShardRecord& shard : shards) written.push_back(sink::ToJson(shard));
+  return {{"rows", rows},
+          {"tokens", tokens},
+          {"bytes", bytes},
+          {"shards", written},
+          {"kept_shards", kept_shards},
+          {"dropped", dropped.rows},
+          {"dropped_tokens", dropped.tokens},
+          {"dropped_at", dropped.addresses},
+          {"mix_end", mix_end},
+          {"nulls", nulls},
+          {"source_tokens", source_tokens}};
+}
+
+nlohmann::ordered_json WriteProgress::ToJson() const {
+  nlohmann::ordered_json out = {{"rows", rows},
+                                {"tokens", tokens},
+                                {"bytes", bytes},
+                                {"shards", shards},
+                                {"kept_shards", kept_shards}};
+  if (!read.share().has_value()) return out;
+  const std::string input = read.in_bytes ? "input_bytes" : "input_parts";
+  out[input] = static_cast<int64_t>(read.done);
+  out["total_" + input] = static_cast<int64_t>(read.whole);
+  return out;
+}
+
 Result<SaveJob> SaveJob::Make(StreamPlan plan, WriteOptions options, WriteWiring wiring) {
   SaveJob job;
   ARROW_ASSIGN_OR_RAISE(job.format, FindOutputFormat(options.format, options.compression));

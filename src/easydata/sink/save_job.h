@@ -67,6 +67,10 @@ struct WriteResult {
   std::map<std::string, int64_t> nulls;
   /// Tokens by source; nothing where an older version wrote some of the shards.
   SourceTokens source_tokens;
+
+  /// {"rows", "tokens", "bytes", "shards": [ToJson(ShardRecord), ...], "kept_shards", "dropped" (by
+  /// reason), "dropped_tokens", "dropped_at", "mix_end", "nulls", "source_tokens"}.
+  nlohmann::ordered_json ToJson() const;
 };
 
 /// What is written so far, with finished shards of an earlier run.
@@ -78,6 +82,11 @@ struct WriteProgress {
   int64_t kept_shards = 0;
   /// How much of the input lies before what was read, with what an earlier run read of it.
   ReadShare read = ReadShare::Unknown();
+
+  /// {"rows", "tokens", "bytes", "shards", "kept_shards"}, and where it is known how much input
+  /// there is, how much of it was read: "input_bytes" of "total_input_bytes", or "input_parts" of
+  /// "total_input_parts".
+  nlohmann::ordered_json ToJson() const;
 };
 
 /// WriteWiring::template_date in what an output says of its job.

@@ -82,7 +82,7 @@ Result<std::unique_ptr<ShardsByValue>> ShardsByValue::Make(
     const ColumnLayout* layout, const ShardFormat* format) {
   const std::string& column = options.column;
   const bool is_known = input->GetFieldIndex(column) >= 0;
-  if (!is_known && input->GetFieldIndex(json::kRowColumn) < 0) {
+  if (!is_known && json::RowColumnIndex(*input) < 0) {
     return Status::KeyError("shard_column: there is no column \"", column, "\"",
                             Suggestion(column, input->field_names()));
   }

@@ -152,8 +152,7 @@ const PartitionColumn* FindPartition(const std::vector<PartitionColumn>& columns
 
 /// Whether rows are whole objects of JSON, which have no columns.
 bool HasWholeRows(const arrow::Schema& schema) {
-  return schema.num_fields() == 1 && schema.field(0)->name() == json::kRowColumn &&
-         json::IsJsonField(*schema.field(0));
+  return schema.num_fields() == 1 && json::IsRowField(*schema.field(0));
 }
 
 /// The rows with members added to each object; of equal names the last one counts.

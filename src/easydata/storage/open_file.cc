@@ -29,6 +29,11 @@ Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenFile(const files::FileI
 
 Status SetIdentity(files::IdentityKind kind, const std::function<bool()>& stop,
                    files::FileInfo* file) {
+  if (file->index != nullptr) {
+    files::FileInfo index = *file->index;
+    ARROW_RETURN_NOT_OK(SetIdentity(kind, stop, &index));
+    file->index = std::make_shared<const files::FileInfo>(std::move(index));
+  }
   if (file->identity.kind == kind) return Status::OK();
   ARROW_ASSIGN_OR_RAISE(const files::FileSystem* system, FileSystemOf(*file));
   return system->SetIdentity(kind, stop, file);

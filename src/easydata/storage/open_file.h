@@ -22,7 +22,8 @@ Result<files::FileInfo> StatFile(const std::string& uri);
 /// FileSystem::Open() of the file's file system.
 Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenFile(const files::FileInfo& file);
 
-/// FileSystem::SetIdentity() of the file's file system, unless it has that already.
+/// FileSystem::SetIdentity() of the file's file system, unless it has that already. Does the same
+/// for its index.
 Status SetIdentity(files::IdentityKind kind, const std::function<bool()>& stop,
                    files::FileInfo* file);
 

@@ -38,7 +38,7 @@ class ParsedColumns {
     const auto& fields = batch.rows->schema()->fields();
     columns_.resize(fields.size());
     for (size_t c = 0; c < fields.size(); ++c) {
-      if (!json::IsJsonField(*fields[c]) && fields[c]->name() != json::kRowColumn) continue;
+      if (!json::IsJsonField(*fields[c])) continue;
       auto elements = std::make_unique<json::JsonElements>();
       const auto& column = *batch.rows->column(static_cast<int>(c));
       if (!elements->Parse(static_cast<const arrow::StringArray&>(column))) continue;
@@ -221,7 +221,7 @@ Result<std::vector<Candidate>> Candidates(const arrow::Schema& input, const Samp
   std::vector<Candidate> out;
   for (int c = 0; c < input.num_fields(); ++c) {
     const auto& field = input.field(c);
-    if (field->name() != json::kRowColumn) continue;
+    if (!json::IsRowField(*field)) continue;
     ARROW_ASSIGN_OR_RAISE(const json::JsonShape shape, sample.Learn(c, true, json));
     for (const std::string& key : shape.keys()) {
       if (input.GetFieldIndex(key) >= 0) continue;
@@ -231,7 +231,7 @@ Result<std::vector<Candidate>> Candidates(const arrow::Schema& input, const Samp
   }
   for (int c = 0; c < input.num_fields(); ++c) {
     const auto& field = input.field(c);
-    if (field->name() == json::kRowColumn) continue;
+    if (json::IsRowField(*field)) continue;
     if (!json::IsJsonField(*field)) {
       out.push_back({arrow::field(field->name(), OutputType(field->type()), field->nullable()),
                      {Origin::Kind::kTyped, c, 0}});
@@ -251,7 +251,7 @@ Result<std::vector<Candidate>> Choose(
     std::vector<Candidate> candidates,
     const std::vector<std::pair<std::string, std::string>>& wanted, const arrow::Schema& input,
     JsonTarget json) {
-  const int rows = input.GetFieldIndex(json::kRowColumn);
+  const int rows = json::RowColumnIndex(input);
   std::vector<Candidate> out;
   for (const auto& [name, type_name] : wanted) {
     const auto is_wanted = [&wanted_name = name](const Candidate& c) {
@@ -331,7 +331,7 @@ Status SetTypes(const ColumnTypes& types, const arrow::Schema& input, JsonTarget
   if (types.empty() || json == JsonTarget::kText) return Status::OK();
   arrow::FieldVector fields;
   for (const Candidate& candidate : *candidates) fields.push_back(candidate.field);
-  const int rows = input.GetFieldIndex(json::kRowColumn);
+  const int rows = json::RowColumnIndex(input);
   ARROW_ASSIGN_OR_RAISE(const auto typed, types.Apply(*arrow::schema(fields), /*adds=*/true));
   for (int i = 0; i < typed->num_fields(); ++i) {
     const auto& field = typed->field(i);
@@ -381,7 +381,7 @@ Result<std::unique_ptr<Layout>> LayoutOf(const std::shared_ptr<arrow::Schema>& i
 bool NeedsSample(const arrow::Schema& input, JsonTarget json) {
   if (json == JsonTarget::kText) return false;
   for (const auto& field : input.fields()) {
-    if (json::IsJsonField(*field) || field->name() == json::kRowColumn) return true;
+    if (json::IsJsonField(*field)) return true;
   }
   return false;
 }
@@ -396,8 +396,9 @@ Result<std::unique_ptr<ColumnLayout>> MakeColumnLayout(const std::shared_ptr<arr
     arrow::FieldVector fields;
     for (int c = 0; c < input->num_fields(); ++c) {
       const auto& field = input->field(c);
-      const bool raw = json::IsJsonField(*field) || field->name() == json::kRowColumn;
-      fields.push_back(raw ? field : arrow::field(field->name(), OutputType(field->type())));
+      fields.push_back(json::IsJsonField(*field)
+                           ? field
+                           : arrow::field(field->name(), OutputType(field->type())));
       origins.push_back({Origin::Kind::kTyped, c, 0});
     }
     ARROW_ASSIGN_OR_RAISE(auto schema, types.Apply(*arrow::schema(fields), /*adds=*/false));

@@ -17,10 +17,8 @@ Batch RowsOf(const std::vector<std::string>& rows, const std::string& column = j
   arrow::StringBuilder builder;
   EXPECT_TRUE(builder.AppendValues(rows).ok());
   Batch batch;
-  auto field =
-      column == json::kRowColumn ? arrow::field(column, arrow::utf8()) : json::JsonField(column);
-  batch.rows = arrow::RecordBatch::Make(arrow::schema({field}), static_cast<int64_t>(rows.size()),
-                                        {*builder.Finish()});
+  batch.rows = arrow::RecordBatch::Make(arrow::schema({json::JsonField(column)}),
+                                        static_cast<int64_t>(rows.size()), {*builder.Finish()});
   batch.addresses = Addresses(std::make_shared<const ShardRef>(ShardRef{"src", "a.jsonl"}), 0,
                               static_cast<int64_t>(rows.size()));
   return batch;

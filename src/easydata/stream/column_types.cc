@@ -292,7 +292,7 @@ Result<std::shared_ptr<arrow::Schema>> ColumnTypes::Apply(const arrow::Schema& s
     if (is_known || !adds) continue;
     fields.push_back(arrow::field(name, TypeWith(arrow::null(), node, adds)));
   }
-  if (schema.GetFieldIndex(json::kRowColumn) >= 0) return arrow::schema(std::move(fields));
+  if (json::RowColumnIndex(schema) >= 0) return arrow::schema(std::move(fields));
   for (const std::string& name : fills_) {
     const bool is_known =
         std::any_of(fields.begin(), fields.end(),
@@ -317,7 +317,7 @@ Result<Batch> ColumnTypes::Cast(Batch batch) const {
   ARROW_ASSIGN_OR_RAISE(const auto schema, Apply(*batch.rows->schema(), /*adds=*/false));
   for (int c = 0; c < batch.rows->num_columns(); ++c) {
     const auto field = batch.rows->schema()->field(c);
-    const bool is_row = field->name() == json::kRowColumn;
+    const bool is_row = json::IsRowField(*field);
     if (!is_row && !root_.fields.contains(field->name())) continue;
     std::shared_ptr<arrow::Array> cast;
     if (is_row || json::IsJsonField(*field)) {
@@ -340,7 +340,7 @@ Result<Batch> ColumnTypes::Cast(Batch batch) const {
 Result<std::shared_ptr<arrow::Array>> ColumnTypes::CastJson(const Batch& batch, int column) const {
   const auto& texts = static_cast<const arrow::StringArray&>(*batch.rows->column(column));
   const std::string& name = batch.rows->column_name(column);
-  const bool is_row = name == json::kRowColumn;
+  const bool is_row = json::IsRowField(*batch.rows->schema()->field(column));
   arrow::StringBuilder builder;
   std::string text;
   for (int64_t i = 0; i < texts.length(); ++i) {

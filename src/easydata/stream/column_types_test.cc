@@ -33,9 +33,8 @@ Batch RowsOfJson(const std::vector<std::string>& rows) {
   arrow::StringBuilder builder;
   EXPECT_TRUE(builder.AppendValues(rows).ok());
   Batch batch;
-  batch.rows =
-      arrow::RecordBatch::Make(arrow::schema({arrow::field(json::kRowColumn, arrow::utf8())}),
-                               static_cast<int64_t>(rows.size()), {*builder.Finish()});
+  batch.rows = arrow::RecordBatch::Make(arrow::schema({json::JsonField(json::kRowColumn)}),
+                                        static_cast<int64_t>(rows.size()), {*builder.Finish()});
   batch.addresses = Addresses(std::make_shared<const ShardRef>(ShardRef{"src", "a.jsonl"}), 0,
                               static_cast<int64_t>(rows.size()));
   return batch;

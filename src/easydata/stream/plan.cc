@@ -6,8 +6,15 @@
 #include <utility>
 
 #include "easydata/files/file_system.h"
+#include "easydata/stream/column_kinds.h"
 
 namespace easydata {
+namespace {
+
+constexpr NamedValue<ColumnKind> kColumnKinds[] = {
+    {"any", ColumnKind::kAny}, {"text", ColumnKind::kText}, {"tokens", ColumnKind::kTokens}};
+
+}  // namespace
 
 std::shared_ptr<PlanNode> MakeNode(std::string name, const nlohmann::json& options) {
   auto node = std::make_shared<PlanNode>();
@@ -55,14 +62,12 @@ std::vector<KeyedNode> KeyedNodes(const PlanNode& node, const std::string& strea
   return out;
 }
 
+std::span<const NamedValue<ColumnKind>> NamesOf(ColumnKind) { return kColumnKinds; }
+
 nlohmann::json DescribeColumns(const std::vector<ColumnRequest>& columns) {
-  const auto name_of = [](ColumnKind kind) {
-    if (kind == ColumnKind::kText) return "text";
-    return kind == ColumnKind::kTokens ? "tokens" : "any";
-  };
   nlohmann::json out = nlohmann::json::object();
   for (const ColumnRequest& column : columns) {
-    if (column.is_named) out[column.name] = name_of(column.kind);
+    if (column.is_named) out[column.name] = NameOf(NamesOf(column.kind), column.kind);
   }
   return out;
 }

@@ -94,7 +94,7 @@ std::vector<int64_t> LengthsOf(const arrow::Array& column, const std::vector<int
 }  // namespace
 
 bool MayHaveTokens(const arrow::Schema& schema, const std::string& column) {
-  if (schema.GetFieldIndex(json::kRowColumn) >= 0) return true;
+  if (json::RowColumnIndex(schema) >= 0) return true;
   const auto field = schema.GetFieldByName(column);
   if (field == nullptr) return false;
   const auto id = field->type()->id();
@@ -111,13 +111,15 @@ Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& co
 Result<std::vector<int64_t>> RowTokens(const Batch& batch, const std::string& column,
                                        const std::vector<int64_t>& rows) {
   const arrow::Schema& schema = *batch.rows->schema();
-  const bool whole_rows = schema.GetFieldIndex(json::kRowColumn) >= 0;
-  const int index = schema.GetFieldIndex(whole_rows ? json::kRowColumn : column);
+  if (const arrow::StringArray* const whole = json::WholeRows(*batch.rows)) {
+    return JsonTokens(batch, *whole, column, /*whole_rows=*/true, rows);
+  }
+  const int index = schema.GetFieldIndex(column);
   if (index < 0) return std::vector<int64_t>();
   const arrow::Array& values = *batch.rows->column(index);
-  if (whole_rows || json::IsJsonField(*schema.field(index))) {
-    return JsonTokens(batch, static_cast<const arrow::StringArray&>(values), column, whole_rows,
-                      rows);
+  if (json::IsJsonField(*schema.field(index))) {
+    return JsonTokens(batch, static_cast<const arrow::StringArray&>(values), column,
+                      /*whole_rows=*/false, rows);
   }
   switch (values.type_id()) {
     case arrow::Type::LIST:

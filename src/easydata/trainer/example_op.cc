@@ -43,7 +43,7 @@ class ExampleOpImpl : public BatchOp {
     for (const ExampleWriter::Column& column : maker_->columns()) {
       fields.push_back(ExampleWriter::FieldOf(column));
     }
-    const bool is_whole = input->GetFieldByName(json::kRowColumn) != nullptr;
+    const bool is_whole = json::RowColumnIndex(*input) >= 0;
     for (const std::string& name : options_.keep) {
       const auto field = is_whole ? json::JsonField(name) : input->GetFieldByName(name);
       if (field != nullptr && !IsMade(name)) fields.push_back(field);
@@ -172,7 +172,7 @@ class ExampleOpImpl : public BatchOp {
     }
     const auto num_rows = static_cast<int64_t>(out_rows.size());
     const int num_kept = schema->num_fields() - (options_.refused_column != nullptr ? 1 : 0);
-    const auto whole = batch.rows->GetColumnByName(json::kRowColumn);
+    const arrow::StringArray* const whole = json::WholeRows(*batch.rows);
     for (int i = static_cast<int>(columns.size()); i < num_kept; ++i) {
       const std::string& name = schema->field(i)->name();
       if (whole != nullptr) {

@@ -153,17 +153,15 @@ class PartRowsOp : public BatchOp {
     const std::string& name = *options_.part_by;
     const auto& schema = *batch.rows->schema();
     const int index = schema.GetFieldIndex(name);
-    const auto whole = index < 0 ? batch.rows->GetColumnByName(json::kRowColumn) : nullptr;
+    const arrow::StringArray* const whole = index < 0 ? json::WholeRows(*batch.rows) : nullptr;
     if (index < 0 && whole == nullptr) {
       return Status::KeyError("part_by: there is no column ", name,
                               DidYouMean(name, schema.field_names()));
     }
     const bool is_json = index >= 0 && json::IsJsonField(*schema.field(index));
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
-      auto text =
-          index >= 0
-              ? TextOf(*batch.rows->column(index), is_json, row)
-              : TextOfField(static_cast<const arrow::StringArray&>(*whole).GetView(row), name);
+      auto text = index >= 0 ? TextOf(*batch.rows->column(index), is_json, row)
+                             : TextOfField(whole->GetView(row), name);
       if (!text.ok()) {
         return RowError(batch.AddressOf(row),
                         "part_by: field \"" + name + "\" " + text.status().message(),

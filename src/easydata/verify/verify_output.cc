@@ -184,7 +184,7 @@ class FileCheck {
   }
 
   static bool IsFreeForm(const arrow::Schema& schema) {
-    return schema.num_fields() == 1 && schema.field(0)->name() == json::kRowColumn;
+    return schema.num_fields() == 1 && json::IsRowField(*schema.field(0));
   }
 
   /// Rows in typed columns.
@@ -323,6 +323,11 @@ void CompareSchemas(const std::vector<std::optional<TypesByName>>& types,
 }
 
 }  // namespace
+
+nlohmann::ordered_json VerifiedFile::ToJson() const {
+  return {{"path", path},   {"rows", rows},         {"tokens", tokens},
+          {"bytes", bytes}, {"recorded", recorded}, {"problem", problem}};
+}
 
 Result<std::vector<VerifiedFile>> Verifier::Run() {
   const auto storage = options_.storage ? options_.storage : storage::Storage::Default();

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ struct VerifiedFile {
   bool recorded = false;
   /// What is wrong with it; empty where it is intact.
   std::string problem;
+
+  /// Each field by its name here.
+  nlohmann::ordered_json ToJson() const;
 };
 
 struct VerifyOptions {

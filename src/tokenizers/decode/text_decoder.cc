@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "easydata/exec/parallel_for.h"
+#include "tokenizers/decode/id_column.h"
+
 namespace easydata::tokenizers {
 namespace {
 
@@ -51,43 +53,6 @@ Result<std::shared_ptr<arrow::Array>> JoinTasks(const std::vector<Task>& tasks,
   return std::make_shared<TextArray>(length, std::move(offsets), std::move(data),
                                      std::move(validity), lists.null_count());
 }
-
-// The ids of a row.
-struct IdLists {
-  const int32_t* ids;
-  const int32_t* offsets = nullptr;
-  const int64_t* large_offsets = nullptr;
-
-  static Result<IdLists> Make(const arrow::Array& lists) {
-    const arrow::Array* values;
-    IdLists made{};
-    if (lists.type_id() == arrow::Type::LIST) {
-      const auto& array = static_cast<const arrow::ListArray&>(lists);
-      made.offsets = array.raw_value_offsets();
-      values = array.values().get();
-    } else if (lists.type_id() == arrow::Type::LARGE_LIST) {
-      const auto& array = static_cast<const arrow::LargeListArray&>(lists);
-      made.large_offsets = array.raw_value_offsets();
-      values = array.values().get();
-    } else {
-      return Status::TypeError("ids must be list<int32> or large_list<int32>; got ",
-                               lists.type()->ToString());
-    }
-    if (values->type_id() != arrow::Type::INT32) {
-      return Status::TypeError("ids must be int32; got ", values->type()->ToString());
-    }
-    if (values->null_count() > 0) return Status::Invalid("ids must not be null");
-    made.ids = static_cast<const arrow::Int32Array*>(values)->raw_values();
-    return made;
-  }
-
-  int64_t offset(int64_t row) const {
-    return offsets != nullptr ? offsets[row] : large_offsets[row];
-  }
-  std::span<const int32_t> row(int64_t row) const {
-    return {ids + offset(row), ids + offset(row + 1)};
-  }
-};
 
 }  // namespace
 
@@ -161,7 +126,7 @@ Result<std::string> TextDecoder::Decode(std::span<const int32_t> ids,
 Result<std::shared_ptr<arrow::Array>> TextDecoder::DecodeBatch(const arrow::Array& lists,
                                                                bool skip_special_tokens,
                                                                int num_threads) const {
-  ARROW_ASSIGN_OR_RAISE(const IdLists rows, IdLists::Make(lists));
+  ARROW_ASSIGN_OR_RAISE(const IdColumn rows, IdColumn::Make(lists));
   const int64_t length = lists.length();
   std::vector<Task> tasks(
       static_cast<size_t>(std::clamp<int64_t>(length, 1, std::max(num_threads, 1))));
