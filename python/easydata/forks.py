@@ -10,6 +10,7 @@ packages are left alone.
 import _imp
 import contextlib
 import importlib
+import logging as logging  # before us: who asks to hear of forks last, hears first
 import os
 import sys
 

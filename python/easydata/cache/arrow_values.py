@@ -7,10 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from easydata.cache import value_tags as tags
 from easydata.cache.refusal import Refused, refusal
 
 _COLUMN = "value"
+# As docs/formats/cache_entries.md has them.
+_TABLE, _BATCH, _CHUNKED, _ARRAY = b"Y", b"y", b"X", b"x"
 
 
 def arrow_stream(value: Any) -> tuple[bytes, bytes]:
@@ -20,14 +21,14 @@ def arrow_stream(value: Any) -> tuple[bytes, bytes]:
         Refused: It is something else, or of a type that another process may not know.
     """
     if type(value) is pa.Table:
-        tag, schema, batches = tags.ARROW_TABLE, value.schema, value.to_batches()
+        tag, schema, batches = _TABLE, value.schema, value.to_batches()
     elif type(value) is pa.RecordBatch:
-        tag, schema, batches = tags.ARROW_BATCH, value.schema, [value]
+        tag, schema, batches = _BATCH, value.schema, [value]
     elif isinstance(value, pa.ChunkedArray):
-        tag, schema = tags.ARROW_CHUNKED, pa.schema([(_COLUMN, value.type)])
+        tag, schema = _CHUNKED, pa.schema([(_COLUMN, value.type)])
         batches = [pa.record_batch([chunk], schema=schema) for chunk in value.chunks]
     elif isinstance(value, pa.Array):
-        tag, schema = tags.ARROW_ARRAY, pa.schema([(_COLUMN, value.type)])
+        tag, schema = _ARRAY, pa.schema([(_COLUMN, value.type)])
         batches = [pa.record_batch([value], schema=schema)]
     else:
         raise refusal(value)
@@ -59,12 +60,12 @@ def arrow_value(tag: bytes, data: memoryview) -> Any:
         batches = list(stream)
     for batch in batches:
         batch.validate(full=True)  # somebody may have made it up
-    if tag == tags.ARROW_TABLE:
+    if tag == _TABLE:
         return pa.Table.from_batches(batches, schema)
-    if tag == tags.ARROW_CHUNKED:
+    if tag == _CHUNKED:
         return pa.chunked_array([each.column(0) for each in batches], schema.field(0).type)
     (batch,) = batches
-    return batch if tag == tags.ARROW_BATCH else batch.column(0)
+    return batch if tag == _BATCH else batch.column(0)
 
 
 def _types_within(kind: pa.DataType) -> Iterator[pa.DataType]:

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from easydata import _native
-from easydata.cache.decode_value import decode_value
-from easydata.cache.encode_value import encode_value
 from easydata.cache.entry_file import (
     DamagedEntry,
     NewerEntry,
@@ -26,6 +24,7 @@ from easydata.cache.entry_folder import EntryFolder, Seen, cache_path, entry_nam
 from easydata.cache.layer import checked_key
 from easydata.cache.said_once import SaidOnce
 from easydata.cache.single_flight import alone
+from easydata.cache.values import decode_value, encode_value
 
 if TYPE_CHECKING:
     import datasets
@@ -238,10 +237,8 @@ def _shards(dataset: Any) -> Any:
 def _hash_of(path: Path) -> int:
     """Of a file of up to one piece its hash; of a longer one that of its pieces' hashes."""
     with open(path, "rb") as file:
-        first = file.read(_PIECE)
-        hashes = [_native.hash_bytes(first)]
-        while piece := file.read(_PIECE):
-            hashes.append(_native.hash_bytes(piece))
+        pieces = iter(lambda: file.read(_PIECE), b"")
+        hashes = [_native.hash_bytes(piece) for piece in pieces] or [_native.hash_bytes(b"")]
     if len(hashes) == 1:
         return hashes[0]
     return _native.hash_bytes(b"".join(each.to_bytes(8, "little") for each in hashes))

@@ -13,8 +13,6 @@ from typing import Any, BinaryIO, TypeVar
 from easydata.cache.ages import Expiry
 from easydata.cache.byte_limit import ByteLimit, checked_limit
 from easydata.cache.compression import checked_codec
-from easydata.cache.decode_value import decode_value
-from easydata.cache.encode_value import encode_value
 from easydata.cache.entry_file import (
     DamagedEntry,
     Head,
@@ -25,10 +23,11 @@ from easydata.cache.entry_file import (
     stored_payload,
 )
 from easydata.cache.entry_folder import EntryFolder, Seen, cache_path, entry_name, seen
-from easydata.cache.layer import CacheLayer, checked_key, checked_metadata
+from easydata.cache.layer import CacheLayer, asked, checked_key
 from easydata.cache.metadata import CacheMetadata
 from easydata.cache.said_once import SaidOnce
 from easydata.cache.single_flight import remove_left_locks
+from easydata.cache.values import decode_value, encode_value
 
 __all__ = ["DiskCache"]
 
@@ -127,15 +126,11 @@ class DiskCache(CacheLayer):
         `cache_dir`, `compression`, `hits`, `misses`, `hit_rate`, `expired` and `damaged` (of the
         misses), `evicted` (by this process, for `max_bytes`), `failed_reads`, `failed_writes`.
         """
-        counts = self._counts
-        asked = counts["hits"] + counts["misses"]
         return {
             "cache_dir": str(self.cache_dir),
             "compression": self.compression,
-            "hits": counts["hits"],
-            "misses": counts["misses"],
-            "hit_rate": counts["hits"] / asked if asked else 0.0,
-            **{name: counts[name] for name in _COUNTED},
+            **asked(self._counts),
+            **{name: self._counts[name] for name in _COUNTED},
         }
 
     def get(self, key: str) -> tuple[Any, CacheMetadata | None] | None:
@@ -295,8 +290,12 @@ class DiskCache(CacheLayer):
 
 def encoded_metadata(metadata: CacheMetadata | None) -> bytes:
     """The bytes of metadata."""
-    checked = checked_metadata(metadata)
-    return encode_value(None if checked is None else checked.to_dict(), "metadata").data
+    if metadata is not None and type(metadata) is not CacheMetadata:
+        raise TypeError(
+            f"metadata is a {type(metadata).__name__}: give a CacheMetadata; what it has no field "
+            "for goes into its extra"
+        )
+    return encode_value(None if metadata is None else metadata.to_dict(), "metadata").data
 
 
 def decoded_metadata(data: bytes) -> CacheMetadata | None:

@@ -11,8 +11,7 @@ from typing import Any, BinaryIO
 
 from easydata import _native
 from easydata.cache.compression import compressed, decompressed
-from easydata.cache.decode_value import decode_value
-from easydata.cache.encode_value import encode_value
+from easydata.cache.values import decode_value, encode_value
 
 VERSION = 1
 _MAGIC = b"EASYCACH"

@@ -29,7 +29,6 @@ _TAG = """Signature: 8a477f597d28d172789f06886806bc55
 # This folder holds entries of caches of EasyData (docs/formats/cache_entries.md).
 # It may be deleted at any time; what was cached is computed again.
 """
-_NAME = re.compile(r"[0-9a-f]{32}")
 _ENTRY = re.compile(r"[0-9a-f]{32}\.data")
 _WRITTEN = re.compile(r"[0-9a-f]{32}\.[0-9a-f]{16}")
 # What is being written for longer than this is written by no one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -13,24 +12,15 @@ import numpy as np
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def config_key(
-    config: Mapping[str, Any],
-    prefix: str = "",
-    include_content_hash: bool = False,
-    content: str | bytes | None = None,
-) -> str:
-    """What `TreeCacheManager.compute_key()` gives."""
+def config_text(config: Mapping[str, Any]) -> str:
+    """A config as a text, which is the same in every process.
+
+    Raises:
+        TypeError: It has a value without such a text.
+    """
     if not isinstance(config, Mapping):
         raise TypeError(f"config is a {type(config).__name__}: give a dict")
-    text = json.dumps(dict(config), sort_keys=True, default=_as_text)
-    parts = [prefix] if prefix else []
-    parts.append(hashlib.sha256(text.encode()).hexdigest()[:16])
-    if include_content_hash:
-        if content is None:
-            raise ValueError("include_content_hash=True takes a content: text or bytes")
-        data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-        parts.append(hashlib.sha256(data).hexdigest()[:8])
-    return "_".join(parts)
+    return json.dumps(dict(config), sort_keys=True, default=_as_text)
 
 
 def _as_text(value: Any) -> str:

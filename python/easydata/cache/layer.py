@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 from easydata.cache.metadata import CacheMetadata
@@ -45,11 +46,8 @@ def checked_key(key: Any) -> str:
     return str(key)
 
 
-def checked_metadata(metadata: Any) -> CacheMetadata | None:
-    """The metadata, which must be what comes back as it was."""
-    if metadata is not None and type(metadata) is not CacheMetadata:
-        raise TypeError(
-            f"metadata is a {type(metadata).__name__}: give a CacheMetadata; what it has no field "
-            "for goes into its extra"
-        )
-    return metadata
+def asked(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Hits, misses and their rate, for the stats of a layer."""
+    hits, misses = counts["hits"], counts["misses"]
+    rate = hits / (hits + misses) if hits + misses else 0.0
+    return {"hits": hits, "misses": misses, "hit_rate": rate}

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from easydata.cache import ages
-from easydata.cache.decode_value import decode_value
 from easydata.cache.disk import DiskCache, decoded_metadata, encoded_metadata
-from easydata.cache.encode_value import EncodedValue, encode_value
 from easydata.cache.entry_folder import Seen, entry_name
-from easydata.cache.keys import config_key
+from easydata.cache.keys import config_text
 from easydata.cache.layer import CacheLayer
 from easydata.cache.memory import HeldValue, MemoryCache, checked_size
 from easydata.cache.metadata import CacheMetadata
 from easydata.cache.said_once import SaidOnce
 from easydata.cache.single_flight import alone
+from easydata.cache.values import EncodedValue, decode_value, encode_value
 
 __all__ = ["TreeCacheManager"]
 
@@ -151,7 +151,14 @@ class TreeCacheManager(CacheLayer):
             TypeError: A value without a text that is the same in each run.
             ValueError: The content is to count, and there is none.
         """
-        return config_key(config, prefix, include_content_hash, content)
+        parts = [prefix] if prefix else []
+        parts.append(hashlib.sha256(config_text(config).encode()).hexdigest()[:16])
+        if include_content_hash:
+            if content is None:
+                raise ValueError("include_content_hash=True takes a content: text or bytes")
+            data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+            parts.append(hashlib.sha256(data).hexdigest()[:8])
+        return "_".join(parts)
 
     def _find(self, key: str, counts: bool = True) -> tuple[Any, CacheMetadata | None] | None:
         held = self._in_memory(key, is_use=True)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import copy
 import os
 import threading
-import weakref
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
 from easydata.cache import ages
 from easydata.cache.ages import Expiry
-from easydata.cache.decode_value import decode_value
 from easydata.cache.disk import decoded_metadata, encoded_metadata
-from easydata.cache.encode_value import encode_value
-from easydata.cache.layer import CacheLayer, checked_key
+from easydata.cache.layer import CacheLayer, asked, checked_key
 from easydata.cache.metadata import CacheMetadata
+from easydata.cache.values import decode_value, encode_value
 
 __all__ = ["MemoryCache"]
 
@@ -71,10 +69,7 @@ class MemoryCache(CacheLayer):
         self.max_size = checked_size(max_size, "max_size")
         self._expiry = Expiry(expiry_seconds, "expiry_seconds")
         self._held: OrderedDict[str, HeldValue] = OrderedDict()
-        self._lock = threading.Lock()
-        self._hits = 0
-        self._misses = 0
-        _ALL.add(self)
+        self._counts: Counter[str] = Counter()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.max_size, self.expiry_seconds)
@@ -87,15 +82,8 @@ class MemoryCache(CacheLayer):
     @property
     def stats(self) -> dict[str, Any]:
         """`hits`, `misses`, `hit_rate`, `size` and `max_size`."""
-        with self._lock:
-            asked = self._hits + self._misses
-            return {
-                "hits": self._hits,
-                "misses": self._misses,
-                "hit_rate": self._hits / asked if asked else 0.0,
-                "size": len(self._held),
-                "max_size": self.max_size,
-            }
+        with _lock:
+            return {**asked(self._counts), "size": len(self._held), "max_size": self.max_size}
 
     def get(self, key: str) -> tuple[Any, CacheMetadata | None] | None:
         """The value and its metadata, or None; the value is now the one used last."""
@@ -130,7 +118,7 @@ class MemoryCache(CacheLayer):
 
     def invalidate(self, key: str | None = None) -> None:
         """Forgets a key, or all of them."""
-        with self._lock:
+        with _lock:
             if key is None:
                 self._held.clear()
             else:
@@ -140,7 +128,7 @@ class MemoryCache(CacheLayer):
 
     def held(self, key: str, is_use: bool = True) -> HeldValue | None:
         """What is kept of a key and has not expired."""
-        with self._lock:
+        with _lock:
             held = self._held.get(checked_key(key))
             if held is None:
                 return None
@@ -154,7 +142,7 @@ class MemoryCache(CacheLayer):
 
     def hold(self, key: str, value: HeldValue) -> None:
         """Keeps what was made already."""
-        with self._lock:
+        with _lock:
             self._held[checked_key(key)] = value
             self._held.move_to_end(key)
             while len(self._held) > self.max_size:
@@ -162,15 +150,8 @@ class MemoryCache(CacheLayer):
 
     def count(self, is_hit: bool) -> None:
         """Counts that a value was asked for."""
-        with self._lock:
-            if is_hit:
-                self._hits += 1
-            else:
-                self._misses += 1
-
-    def forked(self) -> None:
-        """In the child of a fork: another thread may have held the lock, and is not here."""
-        self._lock = threading.Lock()
+        with _lock:
+            self._counts["hits" if is_hit else "misses"] += 1
 
 
 def checked_size(size: Any, name: str) -> int:
@@ -182,12 +163,13 @@ def checked_size(size: Any, name: str) -> int:
     return size
 
 
-_ALL: weakref.WeakSet[MemoryCache] = weakref.WeakSet()
+_lock = threading.RLock()  # of all of them: each holds it for next to no time
 
 
 def _forked() -> None:
-    for each in list(_ALL):
-        each.forked()
+    """In the child of a fork: another thread may have held the lock, and is not here."""
+    global _lock
+    _lock = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_forked)

@@ -6,22 +6,13 @@ from typing import Any
 
 # Of what is asked for most, what to give in its place.
 _CURES = {
-    "generator": "make it a list",
-    "map": "make it a list",
-    "filter": "make it a list",
-    "zip": "make it a list",
-    "range": "make it a list",
-    "dict_keys": "make it a list",
-    "dict_values": "make it a list",
-    "dict_items": "make it a list",
-    "OrderedDict": "make it a dict",
-    "defaultdict": "make it a dict",
-    "Counter": "make it a dict",
+    **dict.fromkeys(("generator", "map", "filter", "zip", "range"), "make it a list"),
+    **dict.fromkeys(("dict_keys", "dict_values", "dict_items"), "make it a list"),
+    **dict.fromkeys(("OrderedDict", "defaultdict", "Counter"), "make it a dict"),
     "memoryview": "make it bytes",
     "Tensor": "give its .numpy()",
     "DataFrame": "give pyarrow.Table.from_pandas() of it",
-    "Dataset": "DatasetCache keeps datasets",
-    "DatasetDict": "DatasetCache keeps datasets",
+    **dict.fromkeys(("Dataset", "DatasetDict"), "DatasetCache keeps datasets"),
     "memmap": "give numpy.array() of it",
     "MaskedArray": "give its data and its mask",
 }

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from easydata.cache.said_once import SaidOnce
 
@@ -21,8 +22,8 @@ _LOGGER = logging.getLogger("easydata")
 class _Seat:
     """A key that threads of this process want to compute."""
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    owner: int = 0
+    lock: Any = field(default_factory=threading.RLock)
+    is_taken: bool = False
     users: int = 0
     descriptor: int | None = None
 
@@ -42,17 +43,15 @@ def alone(folder: Path, name: str, said: SaidOnce) -> Iterator[None]:
     path = folder / name
     with _guard:
         seat = _seats.setdefault(str(path), _Seat())
-        is_ours = seat.owner == threading.get_ident()
-        if not is_ours:
-            seat.users += 1
-    if is_ours:
-        yield  # this thread computes this very key already
-        return
+        seat.users += 1
     try:
         with seat.lock:
-            seat.owner = threading.get_ident()
-            seat.descriptor = _locked(path, said)
+            if seat.is_taken:
+                yield  # this thread computes this very key already
+                return
+            seat.is_taken = True
             try:
+                seat.descriptor = _locked(path, said)
                 yield
             finally:
                 _release(path, seat)
@@ -98,7 +97,7 @@ def _wait_for(descriptor: int, path: Path) -> None:
 
 
 def _release(path: Path, seat: _Seat) -> None:
-    descriptor, seat.descriptor, seat.owner = seat.descriptor, None, 0
+    descriptor, seat.descriptor, seat.is_taken = seat.descriptor, None, False
     if descriptor is not None:
         with contextlib.suppress(OSError):
             if os.path.samestat(os.stat(path), os.fstat(descriptor)):

@@ -3,23 +3,24 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
-from easydata.cli import cache_commands, flags
+from easydata.cli import cache_commands, flags, help_groups
 from easydata.cli.common_flags import CONFIG as _CONFIG
 from easydata.cli.common_flags import JSON as _JSON
 from easydata.cli.completion import next_words, script
 from easydata.cli.help_groups import GroupedCommand
-from easydata.cli.report import InterruptedJobError, Report
+from easydata.cli.lazy_calls import DONE, FAILED, call, calls
+from easydata.cli.report import InterruptedJobError
 from easydata.cli.usage import UsageError
 from easydata.core.config import ConfigError
 from easydata.core.config_class import config_names
 from easydata.core.shown_text import shown
 
-DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+WRONG_USE, INTERRUPTED = 2, 130
 
 _FILES = Annotated[
     list[str] | None,
@@ -89,13 +90,15 @@ def _easydata(
 
 
 def _command(
-    name: str,
+    path: str,
+    help: str,
     choice: flags.Choice,
-    run: Callable[..., Any],
-    own: Mapping[str, tuple[Any, Any]] | None = None,
+    own: Mapping[str, tuple[Any, Any]],
 ) -> None:
-    """Adds a command with a flag for each chosen option, and `own` ones, which `run` is given."""
-    own = {} if own is None else own
+    """Adds a command with a flag for each chosen option and `own` ones, for the function at `path`.
+
+    It has the function's name.
+    """
 
     def command(
         data: list[str] | None,
@@ -103,13 +106,13 @@ def _command(
         settings: list[str] | None,
         as_json: bool,
         **options: Any,
-    ) -> None:
+    ) -> int:
         given = {option: options.pop(option) for option in own}
         set_by: dict[str, str] = {}
         with flags.saying_flags(choice, set_by):
             file = flags.only_one("--config", config)
             values = flags.config_values(data, file, options, choice, settings or (), set_by)
-            run(values, Report(as_json=as_json), **given)
+            return call(path, as_json, values=values, **given)
 
     every = {
         "data": (_FILES, None),
@@ -118,81 +121,18 @@ def _command(
         "as_json": (_JSON, False),
     }
     flags.give_signature(command, {**every, **own}, choice)
-    app.command(name, help=run.__doc__, cls=GroupedCommand)(command)
+    app.command(path.partition(":")[2], help=help, cls=GroupedCommand)(command)
 
-
-def _tokenize(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
-    """Tokenize text and write the tokens."""
-    # lazy: help and completion do without
-    from easydata.cli.jobs import tokenize
-
-    tokenize(flags.with_ray(values, ray), report, dry=dry_run)
-
-
-def _pack(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
-    """Tokenize text (unless it is tokenized), pack it into rows of one length and write them."""
-    # lazy: help and completion do without
-    from easydata.cli.jobs import pack
-
-    pack(flags.with_ray(values, ray), report, dry=dry_run)
-
-
-def _convert(values: dict[str, Any], report: Report, ray: bool, dry_run: bool) -> None:
-    """Write data in another format, row by row as it is.
-
-    ArrayRecord files have one column, or rows as JSON (--encode json).
-    """
-    # lazy: help and completion do without
-    from easydata.cli.jobs import convert
-
-    convert(flags.with_ray(values, ray), report, dry=dry_run)
-
-
-def _stats(
-    values: dict[str, Any],
-    report: Report,
-    shuffle_quality: bool,
-    batch_size: int | None,
-    tokens: bool,
-) -> None:
-    """Tell shards, blocks, rows and bytes of data; with --tokens how many tokens it has.
-
-    With --shuffle it tells how well the data is shuffled.
-    """
-    # lazy: help and completion do without
-    from easydata.cli.stats import stats
-
-    stats(values, report, shuffle=shuffle_quality, batch_size=batch_size, tokens=tokens)
-
-
-# How files are read.
-_OF_FILES = (
-    "split",
-    "dataset_split_name",
-    "delimiter",
-    "quotechar",
-    "encoding",
-    "header",
-    "column_names",
-    "comment",
-    "dtype",
-    "document_eos",
-    "row_tokens",
-    "sample_by",
-    "field",
-    "zstd_max_window",
-    "hive_partitioning",
-    "storage_options",
-)
 
 _command(
-    "tokenize",
+    "jobs:tokenize",
+    "Tokenize text and write the tokens.",
     flags.Choice(("DatasetConfig", "TokenizeStageConfig", "SaveStageConfig")),
-    _tokenize,
     _OF_JOBS,
 )
 _command(
-    "pack",
+    "jobs:pack",
+    "Tokenize text (unless it is tokenized), pack it into rows of one length and write them.",
     flags.Choice(
         (
             "DatasetConfig",
@@ -202,64 +142,43 @@ _command(
             "MixStageConfig",
         )
     ),
-    _pack,
     _OF_JOBS,
 )
 _command(
-    "convert",
+    "jobs:convert",
+    "Write data in another format, row by row as it is.\n\n"
+    "ArrayRecord files have one column, or rows as JSON (--encode json).",
     flags.Choice(
         ("DatasetConfig", "SaveStageConfig"),
-        only=(
-            "name",
-            "type",
-            "num_rows",
-            "parts",
-            "part",
-            "part_seed",
-            "part_by",
-            "content_field",
-            "decode",
-            *_OF_FILES,
-            "columns",
-            "column_types",
-            "shuffle",
-            "shuffle_window_bytes",
-            "on_error",
-            "on_missing",
-            "quarantine_path",
-            "identity",
-            "output_dir",
-            "format",
-            "num_shards",
-            "max_shard_rows",
-            "shard_column",
-            "shard_prefix",
-            "encode",
-            "writer_options",
-            "compression",
-            "max_shard_size",
-            "units",
-            "processes",
-            "overwrite",
-            "push_to_hub",
-            "hub_repo_id",
-            "hub_private",
-            "hub_token",
-            "num_threads",
+        # Nothing is made of the rows, and nothing is kept of them elsewhere.
+        without=(
+            "format_callback",
+            "format_fields",
+            "transform",
+            "chat_template",
+            "template_date",
+            "chat_template_kwargs",
+            "tokenizer",
+            "additional_fields",
+            "view",
+            "cache_path",
+            "cache_enabled",
         ),
         in_all=("column_types",),
     ),
-    _convert,
     _OF_JOBS,
 )
 _command(
-    "stats",
+    "stats:stats",
+    "Tell shards, blocks, rows and bytes of data; with --tokens how many tokens it has.\n\n"
+    "With --shuffle it tells how well the data is shuffled.",
     flags.Choice(
         ("DatasetConfig", "LoadStageConfig"),
         only=(
-            "type",
+            *(help_groups.OF_FILES - {"decode", "identity"}),
+            "split",
+            "dataset_split_name",
             "content_field",
-            *_OF_FILES,
             "additional_fields",
             "columns",
             "shuffle",
@@ -269,7 +188,6 @@ _command(
         ),
         called={"shuffle": "shuffle_mode"},
     ),
-    _stats,
     {
         "shuffle_quality": (_SHUFFLE, False),
         "batch_size": (_BATCH_SIZE, None),
@@ -305,39 +223,31 @@ def inspect(
         ),
     ] = None,
     as_json: _JSON = False,
-) -> None:
+) -> int:
     """Show rows of data files, or what a config makes of its datasets.
 
     Of files: columns, tokens, and where documents begin. Of a config: rows as training gets them,
     with the text, dataset, file and row of each segment; with --mask what is trained on.
     """
-    # lazy: help and completion do without
-    from easydata.cli.inspect_batches import inspect_batches
-
-    # lazy: help and completion do without
-    from easydata.cli.inspect_masks import inspect_masks
-
-    # lazy: help and completion do without
-    from easydata.cli.inspect_rows import inspect_rows
-
-    report = Report(as_json=as_json)
     file = flags.only_one("--config", config)
+    shown = {"rows": rows, "skip": skip}
     if mask:
         if file is None or data:
             raise UsageError("--mask shows rows of a config: inspect --config FILE --mask")
-        inspect_masks(flags.read_config(file), rows, skip, report)
-        return
+        return call("inspect_masks:inspect_masks", as_json, file=file, **shown)
     if file is not None:
         if data:
             raise UsageError("give DATA or --config, not both: a config names its own data")
-        inspect_batches(file, rows, skip, tokenizer, width, report)
-        return
+        texts = {"tokenizer": tokenizer, "width": width}
+        return call("inspect_batches:inspect_batches", as_json, file=file, **shown, **texts)
     if not data:
         raise UsageError("name the files to show, or a --config FILE")
-    inspect_rows(data, rows, skip, tokenizer, 400 if width is None else width, report)
+    texts = {"tokenizer": tokenizer, "width": 400 if width is None else width}
+    return call("inspect_rows:inspect_rows", as_json, data=data, **shown, **texts)
 
 
 @app.command(cls=GroupedCommand)
+@calls("verify:verify")
 def verify(
     data: Annotated[list[str], typer.Argument(metavar="DATA", help="Folders, files or patterns.")],
     tokenizer: Annotated[
@@ -347,16 +257,12 @@ def verify(
         int | None, typer.Option("--vocab-size", min=1, help="Ids must be below it.")
     ] = None,
     as_json: _JSON = False,
-) -> int:
+) -> None:
     """Read files whole and compare them with what is known of them; exit 1 if one is damaged."""
-    # lazy: help and completion do without
-    from easydata.cli.verify import verify as verify_files
-
-    intact = verify_files(data, tokenizer, vocab_size, Report(as_json=as_json))
-    return DONE if intact else FAILED
 
 
 @app.command(cls=GroupedCommand)
+@calls("status:status")
 def status(
     folders: Annotated[
         list[str], typer.Argument(metavar="OUT", help="Outputs, or folders of several.")
@@ -364,13 +270,10 @@ def status(
     as_json: _JSON = False,
 ) -> None:
     """Tell how far a job is that runs or was stopped, of its output alone; also on a store."""
-    # lazy: help and completion do without
-    from easydata.cli.status import status as tell_status
-
-    tell_status(folders, Report(as_json=as_json))
 
 
 @app.command(cls=GroupedCommand)
+@calls("push:push")
 def push(
     folder: Annotated[
         str, typer.Argument(metavar="DIR", help="A finished output, or a folder of several.")
@@ -388,13 +291,10 @@ def push(
     as_json: _JSON = False,
 ) -> None:
     """Push a finished output to a dataset repository of the Hub; run again, it resumes."""
-    # lazy: help and completion do without
-    from easydata.cli.push import push as push_output
-
-    push_output(folder, repo_id, private, token, config_name, Report(as_json=as_json))
 
 
 @app.command(cls=GroupedCommand)
+@calls("bench:bench")
 def bench(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A tokenizer's folder, file or name on the Hub.")
@@ -420,23 +320,10 @@ def bench(
     as_json: _JSON = False,
 ) -> None:
     """Measure the speed on your own text beside other libraries, whose ids must be equal."""
-    # lazy: help and completion do without
-    from easydata.cli.bench import bench as run_bench
-
-    libraries = None if against is None else [name.strip() for name in against.split(",")]
-    run_bench(
-        model,
-        data,
-        libraries,
-        content_field,
-        seq_length,
-        megabytes,
-        rounds,
-        Report(as_json=as_json),
-    )
 
 
 @app.command(cls=GroupedCommand)
+@calls("init:init")
 def init(
     folder: Annotated[
         str, typer.Argument(metavar="[FOLDER]", help="The folder of the data.")
@@ -454,10 +341,6 @@ def init(
     as_json: _JSON = False,
 ) -> None:
     """Look at the data of a folder, and write a commented pipeline.yaml that runs as it is."""
-    # lazy: help and completion do without
-    from easydata.cli.init import init as init_config
-
-    init_config(folder, tokenizer, config, overwrite, Report(as_json=as_json))
 
 
 @app.command(cls=GroupedCommand)

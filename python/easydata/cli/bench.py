@@ -100,7 +100,7 @@ class _Work:
 def bench(
     model: str,
     data: Sequence[str],
-    against: Sequence[str] | None,
+    against: str | None,
     content_field: str,
     seq_length: int,
     megabytes: float,
@@ -130,11 +130,12 @@ def bench(
     _tell(sample, works, tokens, libraries, report)
 
 
-def _libraries(against: Sequence[str] | None) -> list[str]:
+def _libraries(against: str | None) -> list[str]:
     """The libraries that are measured, too; those that were not asked for may be missing."""
     if against is None:
         return [name for name in LIBRARIES[:1] if importlib.util.find_spec(name) is not None]
-    for name in against:
+    libraries = [name.strip() for name in against.split(",")]
+    for name in libraries:
         if name not in LIBRARIES:
             hint = _native.suggestion(name, list(LIBRARIES))
             raise UsageError(f"--against knows {' and '.join(LIBRARIES)}, not {name!r}{hint}")
@@ -144,7 +145,7 @@ def _libraries(against: Sequence[str] | None) -> list[str]:
                 raise UsageError(
                     f"--against {name}: {needed} is not installed: pip install {needed}"
                 )
-    return list(against)
+    return libraries
 
 
 def _encode(sample: _Sample) -> tuple[float, "pa.ChunkedArray"]:

@@ -6,10 +6,8 @@ import typer
 
 from easydata.cli.common_flags import CONFIG as _CONFIG
 from easydata.cli.common_flags import JSON as _JSON
-from easydata.cli.report import Report
+from easydata.cli.lazy_calls import calls
 from easydata.sources.token_stores import DEFAULT_FOLDER
-
-DONE, FAILED = 0, 1
 
 commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -35,26 +33,21 @@ _PACKED = Annotated[
 
 
 @commands.command("list")
+@calls("token_cache:list_plans")
 def cache_list(folder: _FOLDER = None, config: _CACHES = None, as_json: _JSON = False) -> None:
     """Tell what is kept: by what it was made, rows, tokens, size and last use."""
-    # lazy: help and completion do without
-    from easydata.cli import token_cache
-
-    token_cache.list_plans(token_cache.folders_of(folder, config), Report(as_json=as_json))
 
 
 @commands.command("explain")
+@calls("token_cache:explain")
 def cache_explain(
     file: _CFG = None, config: _CONFIG = None, packed: _PACKED = None, as_json: _JSON = False
 ) -> None:
     """Tell of each dataset how much is kept, and why the rest is not; nothing is made."""
-    # lazy: help and completion do without
-    from easydata.cli import token_cache
-
-    token_cache.explain(token_cache.config_file(file, config), packed, Report(as_json=as_json))
 
 
 @commands.command("fill")
+@calls("token_cache:fill")
 def cache_fill(
     file: _CFG = None,
     config: _CONFIG = None,
@@ -69,24 +62,16 @@ def cache_fill(
     as_json: _JSON = False,
 ) -> None:
     """Make what is missing now, so that no job has to."""
-    # lazy: help and completion do without
-    from easydata.cli import token_cache
-
-    found = token_cache.config_file(file, config)
-    token_cache.fill(found, packed, Report(as_json=as_json), processes, ray)
 
 
 @commands.command("verify")
-def cache_verify(folder: _FOLDER = None, config: _CACHES = None, as_json: _JSON = False) -> int:
+@calls("token_cache:verify_stores")
+def cache_verify(folder: _FOLDER = None, config: _CACHES = None, as_json: _JSON = False) -> None:
     """Read all that is kept and check its hashes; exit 1 where something is damaged."""
-    # lazy: help and completion do without
-    from easydata.cli import token_cache
-
-    found = token_cache.folders_of(folder, config)
-    return DONE if token_cache.verify_stores(found, Report(as_json=as_json)) else FAILED
 
 
 @commands.command("prune")
+@calls("token_cache:prune")
 def cache_prune(
     folder: _FOLDER = None,
     config: _CACHES = None,
@@ -99,8 +84,3 @@ def cache_prune(
     as_json: _JSON = False,
 ) -> None:
     """Remove what was used longest ago; what a running job has open stays."""
-    # lazy: help and completion do without
-    from easydata.cli import token_cache
-
-    found = token_cache.folders_of(folder, config)
-    token_cache.prune(found, max_bytes, older_than, Report(as_json=as_json))

@@ -90,7 +90,7 @@ def _state(job: WriteJob, config: PipelineConfig) -> dict[str, Any]:
         return {"state": "new"}
     if config.save.overwrite:
         return {"state": "is overwritten"}
-    if job.is_finished:
+    if job.native.is_finished():
         return {"state": "is finished and kept"}
     if there["state"] == "finished":
         return {"state": "holds another output: give --overwrite"}

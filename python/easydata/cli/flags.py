@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import logging
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +21,9 @@ from easydata.core.config_file import read_config_file, read_config_text
 
 # Where the options of a config stand in a pipeline's; a dataset's in each of its datasets.
 _SECTIONS = {
-    "DatasetConfig": "datasets",
-    "TokenizeStageConfig": "tokenize",
-    "MixStageConfig": "mix",
-    "PackStageConfig": "pack",
-    "LoadStageConfig": "load",
-    "SaveStageConfig": "save",
+    config[0]: option["name"]
+    for option in descriptor("PipelineConfig")["fields"]
+    if (config := re.search(r"\w+Config", option["type"]))
 }
 # Options that a flag would say twice, that are for config files only, or that change nothing.
 _WITHOUT_FLAG = {
@@ -65,13 +63,15 @@ class Choice:
 
     Attributes:
         configs: The configs.
-        only: Names of the options; None: all.
+        only: Names of the options; None: all but those of `without`.
+        without: Names of options that have no flag.
         called: Other names for flags, of options whose own would mean something else.
         in_all: Options that are set in all of the configs that have them; others in the first.
     """
 
     configs: Sequence[str]
     only: Collection[str] | None = None
+    without: Collection[str] = ()
     called: Mapping[str, str] = field(default_factory=dict)
     in_all: Collection[str] = ()
 
@@ -90,7 +90,7 @@ def _flags(choice: Choice) -> dict[str, tuple[str, dict[str, Any], Any]]:
         for declared in descriptor(config)["fields"]:
             name = declared["name"]
             kind = _kind(declared["type"])
-            hidden = name in _WITHOUT_FLAG.get(config, ())
+            hidden = name in choice.without or name in _WITHOUT_FLAG.get(config, ())
             if choice.only is not None:
                 hidden = hidden or name not in choice.only
             if kind is None or hidden or name in out:
@@ -120,8 +120,13 @@ def give_signature(
         said = choice.called.get(name, name).replace("_", "-")
         flag = f"--{said}/--no-{said}" if value_type is bool else f"--{said}"
         names = [flag, _SHORT[name]] if name in _SHORT else [flag]
-        group = help_groups.group_of(config, name)
-        option = help_groups.option(*names, declared=declared, group=group, help=_help(declared))
+        option: Any = typer.Option(
+            *names,
+            help=_help(declared),
+            show_default=False,
+            metavar=help_groups.metavar_of(declared["type"]),
+            rich_help_panel=help_groups.group_of(config, name),
+        )
         annotation: Any = Annotated[value_type | None, option]
         parameters.append(inspect.Parameter(name, kind, default=None, annotation=annotation))
     seed = Annotated[
@@ -276,13 +281,6 @@ def said(error: BaseException, text: str) -> str:
     """What is said of an error, in the words of the command that it came from."""
     words: FlagWords | None = getattr(error, _WORDS, None)
     return text if words is None else words.said(text)
-
-
-def with_ray(values: dict[str, Any], ray: bool) -> dict[str, Any]:
-    """The options, with Ray switched on where a flag says so."""
-    if ray:
-        values["ray"] = {**values.get("ray", {}), "enabled": True}
-    return values
 
 
 def make_config(values: Mapping[str, Any]) -> PipelineConfig:

@@ -1,7 +1,6 @@
 """The flags of a command in groups, as --help shows them, with what they take."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import typer.core
@@ -38,6 +37,8 @@ _OF_OPTIONS = {
     _HUB: "split dataset_split_name push_to_hub hub_repo_id hub_private hub_token",
 }
 _GROUPS = {name: group for group, names in _OF_OPTIONS.items() for name in names.split()}
+OF_FILES = frozenset(_OF_OPTIONS[_FILES].split())
+"""The options that say how files are read."""
 # As they are shown; others come before the last.
 _ORDER = ("Arguments", COMMAND, _DATA, _FILES, _BAD, _ROWS, _TOKENS, *_OF_CONFIG.values(), _CACHE)
 
@@ -47,18 +48,10 @@ def group_of(config: str, option: str) -> str:
     return _GROUPS.get(option) or _OF_CONFIG.get(config, _DATA)
 
 
-def choices_of(annotation: str) -> list[str]:
-    """The values that an option may have, where they are so many."""
-    if not annotation.startswith("Literal["):
-        return []
-    return re.findall(r'"([^"]*)"', annotation)
-
-
 def metavar_of(annotation: str) -> str | None:
     """What a flag takes, in a word."""
-    choices = choices_of(annotation)
-    if choices:
-        return "[" + "|".join(choices) + "]"
+    if annotation.startswith("Literal["):
+        return "[" + "|".join(re.findall(r'"([^"]*)"', annotation)) + "]"
     base = annotation.removesuffix(" | None")
     if base.startswith("dict["):
         return "NAME=VALUE,..."
@@ -90,14 +83,3 @@ class GroupedCommand(typer.core.TyperCommand):
 
 def _place(title: str) -> int:
     return _ORDER.index(title) if title in _ORDER else len(_ORDER)
-
-
-def option(*names: str, declared: Mapping[str, Any], group: str, help: str) -> Any:
-    """The typer option of a declared one."""
-    return typer.Option(
-        *names,
-        help=help,
-        show_default=False,
-        metavar=metavar_of(declared["type"]),
-        rich_help_panel=group,
-    )

@@ -292,12 +292,9 @@ def _dataset(found: _Found, *, is_first: bool) -> Iterator[str]:
 
 def _quoted(text: str) -> str:
     """A text as YAML has it: plain where it can only be read as that."""
-    is_plain = re.fullmatch(r"[A-Za-z_./][\w./-]*", text) and not _native_word(text)
+    is_word = text.lower() in ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
+    is_plain = re.fullmatch(r"[A-Za-z_./][\w./-]*", text) and not is_word
     return text if is_plain else json.dumps(text, ensure_ascii=False)
-
-
-def _native_word(text: str) -> bool:
-    return text.lower() in ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
 
 
 def _flow(value: Any) -> str:

@@ -4,17 +4,18 @@ import dataclasses
 import itertools
 from typing import Any
 
+from easydata.cli.flags import read_config
 from easydata.cli.report import Report
 from easydata.cli.usage import UsageError
-from easydata.core.config import PipelineConfig
 from easydata.execution.context import PipelineContext
 from easydata.execution.stages import SourceStage, dataset_transforms
 from easydata.sources.create import has_transforms
 from easydata.transforms.trainer_examples import gives_examples
 
 
-def inspect_masks(config: PipelineConfig, rows: int, skip: int, report: Report) -> None:
+def inspect_masks(file: str, rows: int, skip: int, report: Report) -> None:
     """Shows rows `skip` .. `skip + rows` of each dataset that is made into examples."""
+    config = read_config(file)
     found: list[dict[str, Any]] = []
     with_transform = [dataset for dataset in config.datasets if has_transforms(dataset)]
     for dataset in with_transform:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from easydata.cli.report import Report
 from easydata.core.config import DatasetConfig
+from easydata.reports.batch_description import COLOURS
 from easydata.sources.create import create_source
 from easydata.tokenizers.tokenizer import Tokenizer
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-# Documents side by side never share a colour.
-_COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red")
 _TOKEN_COLUMN = "input_ids"
 
 
@@ -22,9 +21,7 @@ def inspect_rows(
     data: Sequence[str], rows: int, skip: int, tokenizer: str | None, width: int, report: Report
 ) -> None:
     """Shows rows `skip` .. `skip + rows` of the files."""
-    text = None
-    if tokenizer is not None:
-        text = Tokenizer(tokenizer)
+    text = None if tokenizer is None else Tokenizer(tokenizer)
     source = create_source(DatasetConfig(data[0] if len(data) == 1 else list(data)))
     shown = []
     for number, row in enumerate(itertools.islice(iter(source), skip, skip + rows), skip):
@@ -108,10 +105,9 @@ def _tokens(
         part = ids[begin : min(end, width)]
         if padding:
             out.append(f"{end - begin} × padding", style="dim")
-        elif text is None:
-            out.append(" ".join(str(token) for token in part), style=_COLOURS[position % 6])
         else:
-            out.append(text.decode(part), style=_COLOURS[position % 6])
+            shown = " ".join(map(str, part)) if text is None else text.decode(part)
+            out.append(shown, style=COLOURS[position % len(COLOURS)])
         if end > width and not padding:
             out.append(" ...", style="dim")
     return out

@@ -1,6 +1,6 @@
 """`easydata tokenize`, `easydata pack` and `easydata convert`: pipelines that write files."""
 
-import dataclasses
+import functools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -9,29 +9,24 @@ from easydata.cli.dry_run import dry_run
 from easydata.cli.flags import make_config
 from easydata.cli.report import InterruptedJobError, Report, size_text
 from easydata.cli.usage import UsageError
-from easydata.core.config import PipelineConfig
+from easydata.core.config import PipelineConfig, merge_tokenizer_config
 from easydata.execution.chain import Pipeline
-from easydata.execution.progress import Progress
 from easydata.execution.writers import WriteStats, kept_text, nulls_text
 
 # The reason of rows that are written, but not whole.
 _CUT = "truncated"
 
 
-def tokenize(values: dict[str, Any], report: Report, *, dry: bool = False) -> None:
+def tokenize(values: dict[str, Any], ray: bool, dry_run: bool, report: Report) -> None:
     """Tokenizes and writes; every dataset needs a tokenizer."""
-    config = make_config(values)
+    config = _config(values, ray)
     need_tokenizers(config)
-
-    def chain(pipeline: Pipeline) -> Pipeline:
-        return pipeline.tokenize()
-
-    (dry_run if dry else _run)(config, chain, report)
+    _run(config, lambda pipeline: pipeline.tokenize(), dry_run, report)
 
 
-def pack(values: dict[str, Any], report: Report, *, dry: bool = False) -> None:
+def pack(values: dict[str, Any], ray: bool, dry_run: bool, report: Report) -> None:
     """Packs and writes; data without a tokenizer must come as tokens."""
-    config = make_config(values)
+    config = _config(values, ray)
 
     def chain(pipeline: Pipeline) -> Pipeline:
         pipeline.tokenize()
@@ -39,31 +34,37 @@ def pack(values: dict[str, Any], report: Report, *, dry: bool = False) -> None:
             pipeline.mix()
         return pipeline.pack()
 
-    (dry_run if dry else _run)(config, chain, report)
+    _run(config, chain, dry_run, report)
 
 
-def convert(values: dict[str, Any], report: Report, *, dry: bool = False) -> None:
+def convert(values: dict[str, Any], ray: bool, dry_run: bool, report: Report) -> None:
     """Writes the rows as they are."""
-    (dry_run if dry else _run)(make_config(values), lambda pipeline: pipeline, report)
+    _run(_config(values, ray), lambda pipeline: pipeline, dry_run, report)
+
+
+def _config(values: dict[str, Any], ray: bool) -> PipelineConfig:
+    """The config, with Ray switched on where a flag says so."""
+    if ray:
+        values["ray"] = {**values.get("ray", {}), "enabled": True}
+    return make_config(values)
 
 
 def need_tokenizers(config: PipelineConfig) -> None:
     """Raises UsageError for a dataset that has no tokenizer."""
     for dataset in config.datasets:
-        named = (dataset.tokenizer, config.tokenize.default_tokenizer, config.default_tokenizer)
-        if all(tokenizer is None for tokenizer in named):
+        if merge_tokenizer_config(dataset, config.default_tokenizer, config.tokenize) is None:
             raise UsageError(f"dataset {dataset.name!r} names no tokenizer; give --tokenizer")
 
 
-def _run(config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], report: Report) -> None:
+def _run(
+    config: PipelineConfig, chain: Callable[[Pipeline], Pipeline], is_dry: bool, report: Report
+) -> None:
+    if is_dry:
+        dry_run(config, chain, report)
+        return
     begin = time.perf_counter()
     pipeline = Pipeline(config)
-    shown = config.observability
-    if report.as_json:
-        shown = dataclasses.replace(shown, progress_enabled=False)
-    pipeline.get_context().progress = lambda name, total: Progress.of(
-        shown, name, total, on_terminal="rich"
-    )
+    pipeline.get_context().progress = functools.partial(report.progress, config.observability)
     pipeline.get_context().keeps_finished = True
     try:
         written = chain(pipeline.source()).save().build()

@@ -45,7 +45,7 @@ def _steps(plan: Mapping[str, Any]) -> list[str]:
 def _of_operator(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     name = old["operator"]
     before, now = old.get("options") or {}, new.get("options") or {}
-    for option in (*now, *(each for each in before if each not in now)):
+    for option in {**now, **before}:
         was, is_now = before.get(option), now.get(option)
         if was == is_now:
             continue
@@ -97,7 +97,7 @@ def _first_part(was: Any, is_now: Any, within: str) -> str:
 
 
 def _first_item(was: Mapping[str, Any], is_now: Mapping[str, Any], within: str) -> str:
-    for key in (*is_now, *(each for each in was if each not in is_now)):
+    for key in {**is_now, **was}:
         if was.get(key) != is_now.get(key):
             inner = f"{within}.{key.lstrip('_')}"
             if key in was and key in is_now:
@@ -124,7 +124,7 @@ def _of_columns(old: str, new: str) -> Iterator[str]:
         dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
         for text in (old, new)
     )
-    for name in (*now, *(each for each in before if each not in now)):
+    for name in {**now, **before}:
         if before.get(name) != now.get(name):
             yield f"column {name}: {before.get(name, 'none')} -> {now.get(name, 'none')}"
     if before == now:

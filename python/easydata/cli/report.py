@@ -1,5 +1,6 @@
 """What a command prints: lines and tables for people, or one JSON object."""
 
+import dataclasses
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,9 @@ from easydata.core.shown_text import rounded, shown
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+    from easydata.core.config import ObservabilityConfig
+    from easydata.execution.progress import Progress
 
 
 def count_text(count: int, plus_minus: int | None) -> str:
@@ -73,6 +77,15 @@ class Report:
         """Prints a line about how it goes to standard error."""
         if not self.as_json:
             print(shown(text), file=sys.stderr, flush=True)
+
+    def progress(self, options: "ObservabilityConfig", name: str, total: int | None) -> "Progress":
+        """What shows how far a job is; nothing where JSON is printed."""
+        # lazy: help and completion do without
+        from easydata.execution.progress import Progress
+
+        if self.as_json:
+            options = dataclasses.replace(options, progress_enabled=False)
+        return Progress.of(options, name, total, on_terminal="rich")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Prints a table, for people."""

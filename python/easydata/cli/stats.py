@@ -10,13 +10,14 @@ from easydata import _native
 from easydata.cli.flags import make_config
 from easydata.cli.jobs import need_tokenizers
 from easydata.cli.report import Report, count_text
-from easydata.core.config import DatasetConfig, PipelineConfig
+from easydata.core.config import DatasetConfig, PipelineConfig, merge_tokenizer_config
 from easydata.core.shown_text import rounded
 from easydata.execution.units.fill import token_sources
 from easydata.reports.content_sample import Estimate, as_it_lies, sample_content
 from easydata.sources.create import create_source, window_bytes_of
 from easydata.sources.files import FileSource
 from easydata.sources.first_rows import first_row
+from easydata.sources.rows_in_shards import rows_known
 
 if TYPE_CHECKING:
     from easydata.reports.order_quality import OrderQuality, Rung, ShuffleReport
@@ -34,7 +35,11 @@ reads, MB: passes over the data an epoch (by one thread), and rows held in memor
 
 
 def stats(
-    values: dict[str, Any], report: Report, *, shuffle: bool, batch_size: int | None, tokens: bool
+    values: dict[str, Any],
+    shuffle_quality: bool,
+    batch_size: int | None,
+    tokens: bool,
+    report: Report,
 ) -> None:
     """Tells of each dataset what its files say, of text a sample, and how well it is shuffled."""
     if batch_size is not None:
@@ -49,14 +54,15 @@ def stats(
         need_tokenizers(config)
         tokenized, _ = token_sources(replace(config, datasets=datasets))
     found = {name: _contents(source, tokenized.get(name)) for name, source in sources.items()}
+    columns = ("shards", "blocks", "rows", "bytes", *(["tokens"] if tokens else []))
     report.table(
-        ("dataset", "shards", "blocks", "rows", "bytes", *(["tokens"] if tokens else [])),
-        [_cells(name, contents, tokens) for name, contents in found.items()],
+        ("dataset", *columns),
+        [(name, *(_shown(each, column) for column in columns)) for name, each in found.items()],
     )
     for line in _sampled(found):
         report.line(line)
     result: dict[str, Any] = {"datasets": found}
-    if shuffle:
+    if shuffle_quality:
         batch_rows = values.get("load", {}).get("batch_size") or _BATCH_ROWS
         for dataset in config.datasets:
             name = str(dataset.name)
@@ -70,12 +76,11 @@ def _contents(
 ) -> dict[str, Any]:
     """Shards, bytes, blocks and rows, of text by a sample; tokens where they are asked for."""
     infos = [source.get_shard_info(name) for name in source.shard_names]
-    rows = [None if info is None else info.num_rows for info in infos]
     sizes = [None if info is None else info.byte_size for info in infos]
     blocks = None
     if isinstance(source, FileSource):
         blocks = sum(_native.blocks_of(source._source, i).count for i in range(len(infos)))
-    known_rows = None if None in rows else sum(row for row in rows if row is not None)
+    known_rows = rows_known(source)
     found: dict[str, Any] = {
         "shards": source.num_shards(),
         "blocks": blocks,
@@ -106,12 +111,6 @@ def _counted(name: str, estimate: Estimate) -> dict[str, Any]:
     if estimate.is_exact:
         return {name: estimate.count}
     return {name: estimate.count, f"{name}_plus_minus": estimate.plus_minus}
-
-
-def _cells(name: str, contents: Mapping[str, Any], tokens: bool) -> tuple[str, ...]:
-    """The line of a dataset in the table."""
-    columns = ("shards", "blocks", "rows", "bytes", *(["tokens"] if tokens else []))
-    return (name, *(_shown(contents, column) for column in columns))
 
 
 def _shown(contents: Mapping[str, Any], column: str) -> str:
@@ -172,7 +171,7 @@ def _shuffle(
         "blocks": blocks.num_blocks,
         "content_bytes_of_a_row": blocks.row_bytes,
         "rows_estimated": blocks.estimated,
-        "settings": [rung.to_dict() for rung in found.rungs],
+        "settings": [asdict(rung) for rung in found.rungs],
         "ideal": asdict(found.ideal),
         "advice": found.advice,
         "notes": notes,
@@ -181,8 +180,8 @@ def _shuffle(
 
 def _columns(dataset: DatasetConfig, config: PipelineConfig) -> Columns | None:
     """The columns that pass through the windows: where text is tokenized, those it needs."""
-    tokenizers = (dataset.tokenizer, config.tokenize.default_tokenizer, config.default_tokenizer)
-    if all(tokenizer is None for tokenizer in tokenizers) or dataset.format_callback is not None:
+    named = merge_tokenizer_config(dataset, config.default_tokenizer, config.tokenize)
+    if named is None or dataset.format_callback is not None:
         return None if dataset.columns is None else dict.fromkeys(dataset.columns, "any")
     before = {new: old for old, new in (dataset.format_fields or {}).items()}
     fields = [dataset.content_field, *(dataset.additional_fields or ())]

@@ -19,14 +19,14 @@ _QUIET = 30.0
 _MOST_TOLD = 20
 
 
-def status(paths: list[str], report: Report) -> None:
+def status(folders: list[str], report: Report) -> None:
     """Prints how far outputs are.
 
     Raises:
         FileNotFoundError: There is no output in a folder, nor in the folders in it.
     """
     result = {}
-    for path in paths:
+    for path in folders:
         for folder, found in _outputs(path):
             progress = summary(found, time.time())
             result[folder] = progress
@@ -109,10 +109,8 @@ def _at_work(unit: Mapping[str, Any], now: float) -> dict[str, Any]:
 def _is_there(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    except OSError as error:
+        return isinstance(error, PermissionError)
     return True
 
 

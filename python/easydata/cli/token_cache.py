@@ -20,9 +20,8 @@ from easydata.execution.cache_stage import keeping_of
 from easydata.execution.chain import Pipeline
 from easydata.execution.progress import Progress
 from easydata.execution.units.coordinate import executor_of, threads_of
-from easydata.execution.units.executor import UnitExecutor
 from easydata.execution.units.fill import fill_by_units
-from easydata.execution.units.processes import LocalProcesses
+from easydata.sources.rows_in_shards import rows_known
 from easydata.sources.seen_files import listings_of, named_files, seen_files
 from easydata.sources.sharded_source import CachedShardedSource, ShardedDataSource
 from easydata.sources.token_stores import DEFAULT_FOLDER, Keeping
@@ -36,26 +35,26 @@ _EVICTED_OR_CHANGED = f"{_EVICTED}, or changed at equal size and time"
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
 
-def config_file(given: str | None, flag: Sequence[str] | None) -> PipelineConfig:
+def _config(file: str | None, config: Sequence[str] | None) -> PipelineConfig:
     """The config that a command names."""
-    named = only_one("--config", flag)
-    if given is not None and named is not None:
+    named = only_one("--config", config)
+    if file is not None and named is not None:
         raise UsageError("the config is named twice; name it once")
-    if given is None and named is None:
+    if file is None and named is None:
         raise UsageError("name the config: --config FILE")
-    return read_config(str(given or named))
+    return read_config(str(file or named))
 
 
-def folders_of(folder: str | None, flag: Sequence[str] | None) -> dict[str, Keeping]:
+def _folders(folder: str | None, config: Sequence[str] | None) -> dict[str, Keeping]:
     """The folders that a command is for: the one named, those of a config, or the default one."""
-    named = only_one("--config", flag)
+    named = only_one("--config", config)
     if folder is not None and named is not None:
         raise UsageError("name a folder or a --config, not both")
     if named is None:
         keeping = Keeping.at(folder or DEFAULT_FOLDER)
         return {keeping.folder: keeping}
-    config = read_config(named)
-    found = [keeping_of(dataset, config) for dataset in config.datasets]
+    options = read_config(named)
+    found = [keeping_of(dataset, options) for dataset in options.datasets]
     kept = {each.folder: each for each in found if each is not None and each.folder}
     if not kept:
         raise UsageError(_NOTHING_IS_KEPT)
@@ -67,12 +66,12 @@ _NOTHING_IS_KEPT = (
 )
 
 
-def list_plans(folders: Mapping[str, Keeping], report: Report) -> None:
+def list_plans(folder: str | None, config: Sequence[str] | None, report: Report) -> None:
     """Prints what is kept in folders, by what it was made with."""
     result = {}
-    for folder, keeping in folders.items():
+    for name, keeping in _folders(folder, config).items():
         stored = _stored(keeping)
-        report.line(folder if stored else f"{folder}: nothing is kept here")
+        report.line(name if stored else f"{name}: nothing is kept here")
         report.table(
             ["plan", "made by", "blocks", "rows", "tokens", "MB", "last used"],
             [
@@ -88,17 +87,20 @@ def list_plans(folders: Mapping[str, Keeping], report: Report) -> None:
                 for plan in stored
             ],
         )
-        result[folder] = [
+        result[name] = [
             {**plan, "json": json.loads(plan["json"]) if plan["json"] else None} for plan in stored
         ]
     report.result({"folders": result})
 
 
-def explain(config: PipelineConfig, packed: bool | None, report: Report) -> None:
+def explain(
+    file: str | None, config: Sequence[str] | None, packed: bool | None, report: Report
+) -> None:
     """Prints of each dataset what is kept, and of what is not, why."""
+    options = _config(file, config)
     result = {}
-    for name, source in _tokens_of(config).items():
-        found = _explained(source, config, name, _is_packed(config, packed))
+    for name, source in _tokens_of(options).items():
+        found = _explained(source, options, name, _is_packed(options, packed))
         result[name] = found
         report.line(f"{name}: {_summary(found)}")
         for why in found["missing"]:
@@ -107,47 +109,48 @@ def explain(config: PipelineConfig, packed: bool | None, report: Report) -> None
 
 
 def fill(
-    config: PipelineConfig,
+    file: str | None,
+    config: Sequence[str] | None,
     packed: bool | None,
+    processes: int | None,
+    ray: bool,
     report: Report,
-    processes: int | None = None,
-    ray: bool = False,
 ) -> None:
     """Makes what is missing, of all datasets: in this process, several, or those of Ray."""
-    executor: UnitExecutor | None = None
-    if ray or config.ray.enabled:
-        if processes is not None:
-            raise UsageError("--processes is for this machine; leave it out where Ray does it")
-        config = dataclasses.replace(config, ray=dataclasses.replace(config.ray, enabled=True))
-        executor = executor_of(config)
-    elif processes is not None:
-        executor = LocalProcesses(processes)
-    threads = threads_of(config, processes)
-    sources = _tokens_of(config)
+    options = _config(file, config)
+    if processes is not None and (ray or options.ray.enabled):
+        raise UsageError("--processes is for this machine; leave it out where Ray does it")
+    options = dataclasses.replace(
+        options,
+        ray=dataclasses.replace(options.ray, enabled=ray or options.ray.enabled),
+        save=dataclasses.replace(options.save, processes=processes),
+    )
+    executor, threads = executor_of(options), threads_of(options)
+    sources = _tokens_of(options)
     if not any(isinstance(source, CachedShardedSource) for source in sources.values()):
         raise UsageError(_NOTHING_IS_KEPT)
     result = {}
-    is_packed = _is_packed(config, packed)
+    is_packed = _is_packed(options, packed)
     for name, source in sources.items():
-        before = _explained(source, config, name, is_packed)
+        before = _explained(source, options, name, is_packed)
         if before["reason"] or not isinstance(source, CachedShardedSource):
             report.line(f"{name}: {_summary(before)}")
             result[name] = before
             continue
         if before["kept_blocks"] < before["blocks"]:
             if executor is None:
-                _read_all(source, config, name, is_packed, report)
+                _read_all(source, options, name, is_packed, report)
             else:
-                with _progress(source, config, name, report) as progress:
+                with _progress(source, options, name, report) as progress:
                     fill_by_units(
-                        config,
+                        options,
                         name,
                         executor,
                         packed=is_packed,
                         threads=threads,
                         progress=progress.update,
                     )
-        after = _explained(source, config, name, is_packed)
+        after = _explained(source, options, name, is_packed)
         made = after["kept_blocks"] - before["kept_blocks"]
         result[name] = {**after, "made_blocks": made}
         report.line(f"{name}: {made:,} blocks made; {_summary(after)}")
@@ -156,40 +159,45 @@ def fill(
     report.result({"datasets": result})
 
 
-def verify_stores(folders: Mapping[str, Keeping], report: Report) -> bool:
+def verify_stores(folder: str | None, config: Sequence[str] | None, report: Report) -> bool:
     """Reads all that is kept and checks it; False where something is damaged."""
     result = {}
-    for folder, keeping in folders.items():
-        found = _native.verify_store(folder, storage_options=_options(keeping))
+    for name, keeping in _folders(folder, config).items():
+        found = _native.verify_store(name, storage_options=_options(keeping))
         problems = [{"file": file, "what": what} for file, what in found]
         for problem in problems:
             report.line(f"{problem['file']}: {problem['what']}")
         count = len(problems)
-        report.line(f"{folder}: " + (f"{count} files cannot be used" if count else "all intact"))
-        result[folder] = problems
+        report.line(f"{name}: " + (f"{count} files cannot be used" if count else "all intact"))
+        result[name] = problems
     is_intact = not any(result.values())
     report.result({"ok": is_intact, "folders": result})
     return is_intact
 
 
 def prune(
-    folders: Mapping[str, Keeping], max_bytes: str | None, older_than: str | None, report: Report
+    folder: str | None,
+    config: Sequence[str] | None,
+    max_bytes: str | None,
+    older_than: str | None,
+    report: Report,
 ) -> None:
     """Removes what was used longest ago, until a folder has so many bytes."""
+    folders = _folders(folder, config)
     if max_bytes is None and older_than is None:
         raise UsageError("say what is to go: --max-bytes 50GB, --older-than 7d, or both")
     limit = None if max_bytes is None else _size(max_bytes)
     age = None if older_than is None else _seconds(older_than)
     result = {}
-    for folder in folders:
-        if "://" in folder:
+    for name in folders:
+        if "://" in name:
             raise UsageError(
-                f"{folder}: nothing is removed from an object store; give the bucket a rule that "
+                f"{name}: nothing is removed from an object store; give the bucket a rule that "
                 "removes old objects"
             )
-        freed = _native.prune_store(folder, max_bytes=limit, older_than_seconds=age)
-        report.line(f"{folder}: {freed / 2**20:,.1f} MB removed")
-        result[folder] = {"freed_bytes": freed}
+        freed = _native.prune_store(name, max_bytes=limit, older_than_seconds=age)
+        report.line(f"{name}: {freed / 2**20:,.1f} MB removed")
+        result[name] = {"freed_bytes": freed}
     report.result({"folders": result})
 
 
@@ -317,13 +325,7 @@ def _progress(
     source: CachedShardedSource, config: PipelineConfig, name: str, report: Report
 ) -> Progress:
     """What shows how far a dataset is."""
-    shown = config.observability
-    if report.as_json:
-        shown = dataclasses.replace(shown, progress_enabled=False)
-    infos = [source.get_shard_info(shard) for shard in source.shard_names]
-    counts = [info.num_rows if info is not None else None for info in infos]
-    total = None if None in counts else sum(count or 0 for count in counts)
-    return Progress.of(shown, name, total, on_terminal="rich")
+    return report.progress(config.observability, name, rows_known(source))
 
 
 def _summary(found: Mapping[str, Any]) -> str:

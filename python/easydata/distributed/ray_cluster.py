@@ -54,46 +54,33 @@ class WorkerNeeds:
     """What of the cluster a worker takes.
 
     Attributes:
-        cpus: Its CPUs.
-        gpus: Its GPUs.
-        memory: Bytes of memory that Ray sets aside for it.
-        others: Resources that nodes were started with.
+        amounts: By name, as Ray counts what a cluster has: CPU, GPU, memory (bytes that it sets
+            aside), and resources that nodes were started with.
     """
 
-    cpus: float
-    gpus: float
-    memory: float
-    others: Mapping[str, float]
+    amounts: Mapping[str, float]
 
     @classmethod
     def of(cls, config: RayConfig) -> WorkerNeeds:
         """Those that a config names."""
-        named = dict(config.resources_per_worker or {})
-        cpus, memory = named.pop("CPU", 1), named.pop("memory", 0)
-        gpus = named.pop("GPU", 1 if config.use_gpu else 0)
-        return cls(cpus, gpus, memory, named)
+        usual = {"CPU": 1, "GPU": 1 if config.use_gpu else 0}
+        named = {**usual, **(config.resources_per_worker or {})}
+        return cls({name: amount for name, amount in named.items() if amount})
 
     @property
     def threads(self) -> int:
         """Threads that it may work on."""
-        return max(1, int(self.cpus))
+        return max(1, int(self.amounts.get("CPU", 0)))
 
     def options(self) -> dict[str, Any]:
         """The same, for tasks and actors of Ray."""
-        made: dict[str, Any] = {"num_cpus": self.cpus, "num_gpus": self.gpus}
-        if self.memory:
-            made["memory"] = self.memory
-        if self.others:
-            made["resources"] = dict(self.others)
-        return made
+        others = dict(self.amounts)
+        made = {"num_cpus": others.pop("CPU", 0), "num_gpus": others.pop("GPU", 0)}
+        memory = {"memory": others.pop("memory")} if "memory" in others else {}
+        return {**made, **memory, **({"resources": others} if others else {})}
 
     def __str__(self) -> str:
-        return _shown(self.by_name())
-
-    def by_name(self) -> dict[str, float]:
-        """The same, as Ray counts what a cluster has."""
-        named = {"CPU": self.cpus, "GPU": self.gpus, "memory": self.memory, **self.others}
-        return {name: amount for name, amount in named.items() if amount}
+        return _shown(self.amounts)
 
 
 class Cluster:
@@ -165,7 +152,7 @@ class Cluster:
 
     def _look_for_room(self) -> None:
         """Says of a worker that no node has room for that it may never start."""
-        wanted = self.needs.by_name()
+        wanted = self.needs.amounts
         nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
         if any(all(node.get(name, 0) >= wanted[name] for name in wanted) for node in nodes):
             return

@@ -104,7 +104,10 @@ class _Run:
         try:
             message = self._ray.get(result)
         except errors.RayTaskError as error:
-            raise RuntimeError(f"the cluster cannot take up the job: {_cause(error)}") from error
+            # What a machine of the cluster says where it cannot even start a task.
+            cause = getattr(error, "cause", None) or error
+            said = f"{type(cause).__name__}: {cause}"
+            raise RuntimeError(f"the cluster cannot take up the job: {said}") from error
         except errors.RayError as error:
             said = str(error).strip()
             first = said.partition("\n")[0]
@@ -129,9 +132,3 @@ class _Run:
         for each in left:
             self._ray.cancel(each, force=True)
         self._at_work.clear()
-
-
-def _cause(error: Any) -> str:
-    """What a machine of the cluster says where it cannot even start a task."""
-    cause = getattr(error, "cause", None) or error
-    return f"{type(cause).__name__}: {cause}"

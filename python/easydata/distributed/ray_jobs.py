@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any
 
 from easydata.core.config import RayConfig, TokenizerConfig
@@ -12,7 +11,7 @@ from easydata.distributed.ordered_rows import ShardWorkers
 from easydata.distributed.ray_cluster import Cluster, WorkerNeeds, ray_library
 from easydata.distributed.sent_objects import sent
 from easydata.distributed.shard_jobs import ProcessJob, Row, ShardJob, TokenizeJob
-from easydata.execution.writers import as_source
+from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.transforms.tokenize_row import TokenizerManager
 
 
@@ -65,7 +64,7 @@ class RayPreprocessor:
         threads = WorkerNeeds.of(self._config).threads
         return self._rows(
             TokenizeJob(
-                as_source(source), tokenizer, self._tokenizer_config, content_field, threads
+                wrap_hf_dataset(source), tokenizer, self._tokenizer_config, content_field, threads
             )
         )
 
@@ -91,12 +90,7 @@ class RayPreprocessor:
     def __enter__(self) -> RayPreprocessor:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.shutdown()
 
 
@@ -143,7 +137,7 @@ def parallel_process_shards(
     """
     preprocessor = RayPreprocessor(RayConfig(num_workers=num_workers))
     pickled = ray_library().cloudpickle
-    job = ProcessJob(as_source(source), pickled.dumps(process_fn), pickled.loads)
+    job = ProcessJob(wrap_hf_dataset(source), pickled.dumps(process_fn), pickled.loads)
     return _until_done(preprocessor, preprocessor._rows(job))
 
 

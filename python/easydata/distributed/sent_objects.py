@@ -54,7 +54,7 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, types.FunctionType | type):
             self._look_at_code(value)
         elif isinstance(value, _native.FileListing):
-            _, options, addresses, _ = value.__getstate__()
+            _, _, options, addresses = value.__getstate__()
             self._look_for_secrets(json.loads(options))
             if addresses:
                 raise ValueError(

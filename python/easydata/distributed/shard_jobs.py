@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from easydata import _native
 from easydata.core.config import TokenizerConfig
 from easydata.sources.huggingface import ArrowBatchesSource, HFDatasetShardedSource
+from easydata.sources.rows_in_shards import made_of
 from easydata.sources.sharded_source import ShardedDataSource
 from easydata.sources.tokenized import TokenizedShardedSource
 from easydata.sources.unread_fields import UnreadFields
@@ -47,26 +49,10 @@ class Part:
         return f"shard {self.shard} from row {self.first} on"
 
 
-class ShardJob(Protocol):
-    """Makes rows of the parts of a source."""
-
-    def parts(self) -> Iterator[Part]:
-        """The parts, in the order of the source's rows."""
-        ...
-
-    def rows(self, part: Part) -> Iterator[Row]:
-        """What is made of a part, on any machine."""
-        ...
-
-    def apart(self) -> ShardJob:
-        """The same for other machines: without rows that travel with their parts."""
-        ...
-
-
 def holds_rows(source: ShardedDataSource[Any]) -> bool:
     """Whether a source has rows in memory, or an iterator, which others cannot read."""
-    in_memory = isinstance(source, HFDatasetShardedSource | ArrowBatchesSource)
-    return in_memory or any(map(holds_rows, source._inputs))
+    in_memory = HFDatasetShardedSource | ArrowBatchesSource
+    return any(isinstance(each, in_memory) for each in made_of(source))
 
 
 class _PartRows(ShardedDataSource[Row]):
@@ -90,11 +76,8 @@ class _PartRows(ShardedDataSource[Row]):
         return iter(self._rows[max(0, row - self._sent.first) :])
 
 
-class _NoRows(_PartRows):
-    """What stands for rows that travel with their parts."""
-
-    def __init__(self) -> None:
-        super().__init__(Part("rows", rows=[]))
+# What stands for rows that travel with their parts.
+_NO_ROWS = _PartRows(Part("rows"))
 
 
 class TokenizeJob:
@@ -133,7 +116,7 @@ class TokenizeJob:
     def parts(self) -> Iterator[Part]:
         """Units of files, else whole shards; rows in memory by the thousand."""
         if self._travels:
-            return _rows_by(_PART_ROWS, self._tokens._source)
+            return _rows_by(_PART_ROWS, self._tokens.source)
         units = _native.divided(self._tokens._stream(), _PART_BYTES)
         if units is None:
             return (Part(shard) for shard in self._tokens.shard_names)
@@ -141,31 +124,25 @@ class TokenizeJob:
 
     def apart(self) -> TokenizeJob:
         """The same, without rows that travel with their parts."""
-        other = object.__new__(TokenizeJob)
-        other.__dict__.update(self.__dict__)
+        other = copy.copy(self)
         if self._travels:
-            other._tokens = self._over(_NoRows())
+            other._tokens = self._tokens._over([_NO_ROWS])
         return other
 
     def rows(self, part: Part) -> Iterator[Row]:
         """The tokens of a part, with the other fields of its rows."""
         if part.rows is not None:
-            tokens = self._over(_PartRows(part))
+            tokens = self._tokens._over([_PartRows(part)])
             made = self._read(tokens._plan.stream(None, [part.shard], part.first))
             return self._joined(iter(part.rows), made)
         shards = [part.shard] if part.unit is None else None
         made = self._read(self._tokens._stream(None, shards), part.unit)
         if not self._joins:
             return made
-        source = self._tokens._source
+        source = self._tokens.source
         if part.unit is None:
             return self._joined(source.open_shard(part.shard), made)
         return self._joined(self._read(source._stream(), part.unit), made)
-
-    def _over(self, rows: ShardedDataSource[Any]) -> TokenizedShardedSource:
-        made = self._tokens._over([rows])
-        assert isinstance(made, TokenizedShardedSource)
-        return made
 
     def _read(self, stream: _native.Stream, unit: dict[str, Any] | None = None) -> Iterator[Row]:
         return _native.iterate_rows(stream, unit=unit, num_threads=self._num_threads)
@@ -204,7 +181,7 @@ class ProcessJob:
 
     def apart(self) -> ProcessJob:
         """The same, without rows that travel with their parts."""
-        source = _NoRows() if self._travels else self._source
+        source = _NO_ROWS if self._travels else self._source
         other = ProcessJob(source, self._pickled, self._load)
         other._travels = self._travels
         return other
@@ -224,6 +201,10 @@ class ProcessJob:
                     "give a list of dicts"
                 )
         return iter(made)
+
+
+ShardJob: TypeAlias = TokenizeJob | ProcessJob
+"""Makes rows of the parts of a source."""
 
 
 def _rows_by(count: int | None, source: ShardedDataSource[Any]) -> Iterator[Part]:

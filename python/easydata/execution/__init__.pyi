@@ -6,6 +6,7 @@ from easydata.cache.layer import CacheLayer as CacheLayer
 from easydata.cache.manager import TreeCacheManager as TreeCacheManager
 from easydata.cache.memory import MemoryCache as MemoryCache
 from easydata.cache.metadata import CacheMetadata as CacheMetadata
+from easydata.core.sizes import parse_size as parse_size
 from easydata.execution.async_loader import AsyncDataLoader as AsyncDataLoader
 from easydata.execution.chain import Pipeline as Pipeline
 from easydata.execution.chain import create_pipeline as create_pipeline
@@ -32,7 +33,6 @@ from easydata.execution.writers import JsonlWriter as JsonlWriter
 from easydata.execution.writers import ParquetWriter as ParquetWriter
 from easydata.execution.writers import WriteStats as WriteStats
 from easydata.execution.writers import create_writer as create_writer
-from easydata.execution.writers import parse_size as parse_size
 from easydata.execution.writers import save_dataset as save_dataset
 from easydata.execution.writers import save_iterator as save_iterator
 from easydata.legacy.build import build_dataset as build_dataset

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from easydata import _native
-from easydata.core.async_dataset import NO_LENGTH, AsyncDataset
-from easydata.core.short_repr import call, table
+from easydata.core.async_dataset import AsyncDataset
+from easydata.core.short_repr import Shown
 from easydata.core.signatures import AsyncDataLoaderSignature
 from easydata.core.takes_options import changed_options
+from easydata.execution.batch_stream import NO_PICKLE, BatchStream, RestOfPass
 from easydata.execution.collate import Batch, PadSpec, pad_specs
 from easydata.execution.sharding import DevicePrefetch, check_sharded, preshard_batch
-from easydata.execution.writers import as_source
+from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.mixed import rows_to_come
 from easydata.sources.schedule_ramps import steps_to_new_mix, tell_blurred
 from easydata.sources.sharded_source import ShardedDataSource, TemplateDate
@@ -21,19 +22,8 @@ from easydata.sources.tokenized import template_date_of, tokenizers_of
 from easydata.tokenizers.template_date import checked_date
 from easydata.tokenizers.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from easydata.reports.batch_description import BatchDescription
-
-__all__ = ["AsyncDataLoader", "OneOfLoaders"]
-
 _log = logging.getLogger("easydata")
 
-_NO_PICKLE = (
-    "{what} cannot be pickled or copied: it has threads of its own and a place in a stream; make a "
-    "loader there from the same source and options, and hand over state_dict() to resume"
-)
 _NO_DEVICE = (
     "prefetch_to_device: which devices batches go to is not said; give mesh= or sharding_map= to "
     "Pipeline.load(), or sharding_map= to AsyncDataLoader"
@@ -44,6 +34,8 @@ _POLL = 0.05
 
 class AsyncDataLoader(
     AsyncDataLoaderSignature,
+    BatchStream,
+    Shown,
     AsyncDataset[Batch],
     options="LoadOptions",
     positional=(
@@ -90,15 +82,11 @@ class AsyncDataLoader(
         if options["prefetch_to_device"] and sharding_map is None:
             raise ValueError(_NO_DEVICE)
         self._options = options
-        self._padding = None if padding is None else pad_specs(padding)
+        self._padding = pad_specs(padding)
         self._sharding_map = sharding_map
-        self._read(as_source(source))
+        self._read(wrap_hf_dataset(source))
         tell_blurred(self._source, options)
-        self._rank: int = options["rank"]
-        self._world_size: int = options["world_size"]
-        self._exhausted = False
-        self._batch_size, self._drop_last = options["batch_size"], options["drop_last"]
-        self._said_empty = False
+        self._exhausted = self._said_empty = False
         self._looked_at_columns = False
 
     def _read(self, source: ShardedDataSource[Any]) -> None:
@@ -117,21 +105,27 @@ class AsyncDataLoader(
         )
 
     def __iter__(self) -> Iterator[Batch]:
-        return _RestOfEpoch(self)
+        pass_number: int | None = None  # from the first batch on
+
+        def take() -> Batch | None:
+            nonlocal pass_number
+            if pass_number is None:
+                pass_number = self._native.passes_ended
+            self._exhausted = False
+            batch = self._native.next(pass_number)
+            if batch is None:
+                self._end()
+                return None
+            return self._put(batch)
+
+        return RestOfPass(self, take)
 
     def __reduce__(self) -> str:
-        raise TypeError(_NO_PICKLE.format(what="a loader"))
+        raise TypeError(NO_PICKLE.format(what="a loader"))
 
-    def __repr__(self) -> str:
-        return call(type(self).__name__, self._source, **self._shown_options())
-
-    def _repr_html_(self) -> str:
-        return table(type(self).__name__, {"of": self._source, **self._shown_options()})
-
-    def _shown_options(self) -> dict[str, Any]:
-        """What it was made with and differs from the defaults; nothing is read for it."""
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         given = {"sharding_map": self._sharding_map, "padding": self._padding}
-        return {
+        return (self._source,), {
             **changed_options("LoadOptions", self._options),
             **{name: value for name, value in given.items() if value not in (None, {})},
         }
@@ -157,9 +151,8 @@ class AsyncDataLoader(
 
     def _put(self, batch: Batch) -> Batch:
         """The batch that is handed out now, on the devices that it is meant for."""
-        if not self._looked_at_columns:
-            if not self._columns_may_miss:
-                check_sharded(self._sharding_map, batch)
+        if not self._looked_at_columns and not self._columns_may_miss:
+            check_sharded(self._sharding_map, batch)
             self._looked_at_columns = True
             self._tell_padding_of_none(batch)
         if self._device_prefetch is None:
@@ -168,9 +161,7 @@ class AsyncDataLoader(
 
     def _tell_padding_of_none(self, batch: Batch) -> None:
         """Says which columns are to be padded that the first batch, of rows of JSON, lacks."""
-        if self._columns_may_miss:
-            return
-        for name in self._padding or {}:
+        for name in self._padding:
             if name not in batch:
                 hint = _native.suggestion(name, list(batch))
                 _log.warning("padding: the first batch has no column %r%s", name, hint)
@@ -178,7 +169,7 @@ class AsyncDataLoader(
     def _end(self) -> None:
         """Notes that the iteration came to its end, and says so once where nothing came at all."""
         self._exhausted = True
-        if self._said_empty or not self._drop_last:
+        if self._said_empty or not self._options["drop_last"]:
             return
         self._said_empty = True
         stats = self.stats()
@@ -188,7 +179,7 @@ class AsyncDataLoader(
                 "no batch comes: the data has fewer rows than a step, and drop_last leaves them "
                 "out; lower batch_size or set drop_last=False; there are %d rows, batch_size is %d",
                 dropped,
-                self._batch_size,
+                self._options["batch_size"],
             )
 
     async def aget(self, index: int) -> Batch:
@@ -199,14 +190,6 @@ class AsyncDataLoader(
         """
         raise NotImplementedError("a loader is a stream and has no batch by index; iterate over it")
 
-    def __len__(self) -> int:
-        """Not for a stream: torch's DataLoader and trainers ask for it.
-
-        Raises:
-            TypeError: Always; it says what to hand them instead.
-        """
-        raise TypeError(NO_LENGTH)
-
     def _rows_of_pass(self) -> int:
         """The rows that this rank gets by one iteration; TypeError where that is not known."""
         options = self._options
@@ -214,12 +197,12 @@ class AsyncDataLoader(
             raise TypeError("batch_rampup: batches of several sizes make no length")
         step = options["batch_size"]
         if options["steps"] is not None:
-            return int(options["steps"] * step // self._world_size)
+            return int(options["steps"] * step // self.world_size)
         if options["lanes"] > 1:
             raise TypeError("lanes: they end with the shortest one, which is not known before")
         rows = rows_to_come(self._source) * (options["epochs"] or 1)
-        rows += -rows % self._world_size if not self._drop_last else -(rows % step)
-        return int(rows // self._world_size)
+        rows += -rows % self.world_size if not options["drop_last"] else -(rows % step)
+        return int(rows // self.world_size)
 
     def _is_begun(self) -> bool:
         """Whether it is anywhere but before the first batch of the first epoch."""
@@ -230,10 +213,6 @@ class AsyncDataLoader(
         """What rows of each column that came are filled up with, and at which side."""
         return self._native.paddings
 
-    def __bool__(self) -> bool:
-        """True: a loader is there, whatever is in it."""
-        return True
-
     def get_output_sharding(self) -> Mapping[str, Any] | Any:
         """`{column: sharding}`, or one sharding for all columns, as given; or None."""
         return self._sharding_map
@@ -241,12 +220,12 @@ class AsyncDataLoader(
     @property
     def rank(self) -> int:
         """Which part of each step this process gets, from 0."""
-        return self._rank
+        return int(self._options["rank"])
 
     @property
     def world_size(self) -> int:
         """Processes that share the stream."""
-        return self._world_size
+        return int(self._options["world_size"])
 
     @property
     def is_exhausted(self) -> bool:
@@ -403,28 +382,6 @@ class AsyncDataLoader(
         """
         return preshard_batch(self._native.at(step), self._sharding_map)
 
-    def describe(
-        self, batch: Batch, *, tokenizer: Tokenizer | None = None, rows: int = 2
-    ) -> BatchDescription:
-        """Tells what is in a batch of tokens: print it, or show it in a notebook.
-
-        Each row's segments are shown with their text and how much of it is trained on; with
-        `pack(segment_sources=True)`, with the dataset, file and row that they come from, too.
-
-        Args:
-            batch: A batch of this loader, or part of one.
-            tokenizer: Makes text of tokens; None: the one that the loader's source was made with.
-            rows: How many rows are shown.
-
-        Raises:
-            ValueError: No column of the batch has tokens.
-        """
-        # lazy: needs numpy, which takes its time to import
-        from easydata.reports.batch_description import describe_batch
-
-        known = [tokenizer] if tokenizer is not None else self._tokenizers()
-        return describe_batch(batch, known, rows)
-
     def _tokenizers(self) -> list[Tokenizer]:
         """Those that the tokens come from, as far as they are known."""
         return tokenizers_of(self._source)
@@ -432,45 +389,6 @@ class AsyncDataLoader(
     def close(self) -> None:
         """Ends the loader's threads; batches that were handed out stay valid."""
         self._native.close()
-
-    def __enter__(self) -> AsyncDataLoader:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class _RestOfEpoch(Iterator[Batch]):
-    """The batches up to the end of the epoch; an error comes again with each further call."""
-
-    def __init__(self, loader: AsyncDataLoader) -> None:
-        self._loader = loader
-        self._pass_number: int | None = None  # from the first batch on
-        self._ended = False
-
-    def __reduce__(self) -> str:
-        raise TypeError(_NO_PICKLE.format(what="an iterator of a loader"))
-
-    def __repr__(self) -> str:
-        return f"iter({self._loader!r})"
-
-    def __next__(self) -> Batch:
-        if self._ended:
-            raise StopIteration
-        if self._pass_number is None:
-            self._pass_number = self._loader._native.passes_ended
-        self._loader._exhausted = False
-        batch = self._loader._native.next(self._pass_number)
-        if batch is None:
-            self._ended = True
-            self._loader._end()
-            raise StopIteration
-        return self._loader._put(batch)
 
 
 class OneOfLoaders(AsyncDataLoader):

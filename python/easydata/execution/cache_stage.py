@@ -1,12 +1,10 @@
 """Where a pipeline keeps the rows that it has made."""
 
-import dataclasses
 from typing import Any
 
-from easydata.core.config import CacheStageConfig, ConfigError, DatasetConfig, PipelineConfig
+from easydata.core.config import ConfigError, DatasetConfig, PipelineConfig
 from easydata.core.config_class import is_set
-from easydata.execution.context import PipelineContext
-from easydata.execution.mixture import Sources
+from easydata.execution.context import PipelineContext, Sources
 from easydata.execution.stage import BaseStage
 from easydata.sources.sharded_source import Keep, ShardedDataSource, Unkeep
 from easydata.sources.token_stores import Keeping
@@ -38,12 +36,10 @@ def keeping_of(
     return Keeping.of_stage(stage) if is_given or is_called else None
 
 
-def with_identity(dataset: DatasetConfig, config: PipelineConfig) -> DatasetConfig:
-    """A dataset whose files are known by what the cache knows them by."""
+def is_known_by_content(dataset: DatasetConfig, config: PipelineConfig) -> bool:
+    """Whether the cache knows a dataset's files by a hash of all of them, and nobody else says."""
     by_content = config.cache.hash_fn == "content" and keeping_of(dataset, config) is not None
-    if not by_content or not is_set(config, "cache") or dataset.identity != _IDENTITY:
-        return dataset
-    return dataclasses.replace(dataset, identity="content")
+    return by_content and is_set(config, "cache") and dataset.identity == _IDENTITY
 
 
 def kept_tokens(
@@ -56,7 +52,11 @@ def kept_tokens(
     """The rows of tokens of a dataset, kept where the config says so and no cache() came before."""
     if "cache" in context.stages:
         return source
-    keeping = keeping_of(dataset, context.config) if is_on else None
+    return _kept(source, keeping_of(dataset, context.config) if is_on else None)
+
+
+def _kept(source: ShardedDataSource[Any], keeping: Keeping | None) -> ShardedDataSource[Any]:
+    """The rows of a source as they are kept here, and nowhere before."""
     bare = Unkeep().of(source)
     return bare if keeping is None else Keep(keeping).of(bare)
 
@@ -64,13 +64,7 @@ def kept_tokens(
 class CacheStage(BaseStage):
     """Keeps the rows of each dataset as they are right here."""
 
-    def __init__(self, config: CacheStageConfig | None = None) -> None:
-        super().__init__(config)
-
-    @property
-    def name(self) -> str:
-        """What get_stages() calls it."""
-        return "cache"
+    name = "cache"
 
     def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Gives the sources, each with its cache.
@@ -83,13 +77,10 @@ class CacheStage(BaseStage):
         made: Sources = {}
         for name, source in data.items():
             dataset = self._get_dataset_config(name, context)
-            keeping = keeping_of(dataset, config, is_called=True)
-            bare = Unkeep().of(source)
             are_tokens = "tokenize" in context.stages or name in context.tokenized
-            if keeping is None or (are_tokens and not config.tokenize.cache_tokenized):
-                made[name] = bare
-            else:
-                made[name] = Keep(keeping).of(bare)
+            is_on = config.tokenize.cache_tokenized or not are_tokens
+            keeping = keeping_of(dataset, config, is_called=True) if is_on else None
+            made[name] = _kept(source, keeping)
         return made
 
     def _check_identities(self, context: PipelineContext) -> None:

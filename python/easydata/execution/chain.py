@@ -22,7 +22,7 @@ from easydata.core.short_repr import call, table
 from easydata.execution.cache_stage import CacheStage
 from easydata.execution.context import PipelineContext
 from easydata.execution.frozen_listing import freeze_listings
-from easydata.execution.idle_options import judge_options
+from easydata.execution.idle_options import judge
 from easydata.execution.loaders_in_turn import LoadersInTurn
 from easydata.execution.save_stage import SaveStage
 from easydata.execution.stage import PipelineStage
@@ -35,9 +35,6 @@ from easydata.execution.stages import (
 )
 from easydata.execution.units.coordinate import is_shared_out
 from easydata.execution.units.fill import fill_before_loading
-from easydata.sources.unread_fields import unread_of
-
-__all__ = ["Pipeline", "create_pipeline"]
 
 # What may not come after what: each stage comes once, and before these.
 _BEFORE = {
@@ -159,7 +156,6 @@ class Pipeline(Generic[_Built_co]):
         self, config: TokenizeStageConfig | None = None
     ) -> "Pipeline[Iterator[dict[str, Any]]]":
         """Makes tokens of every dataset that a tokenizer is named for; the others go through."""
-        self._ready("tokenize")
         return self._run(TokenizeStage(self._options("tokenize", config)))
 
     def cache(self, config: CacheStageConfig | None = None) -> "Pipeline[Iterator[dict[str, Any]]]":
@@ -174,17 +170,14 @@ class Pipeline(Generic[_Built_co]):
                 which source() has to know.
             RuntimeError: After mix() or pack().
         """
-        self._ready("cache")
         return self._run(CacheStage(self._options("cache", config)))
 
     def mix(self, config: MixStageConfig | None = None) -> "Pipeline[Iterator[dict[str, Any]]]":
         """Makes one stream, "mixed", of several datasets; one dataset stays as it is."""
-        self._ready("mix")
         return self._run(MixStage(self._options("mix", config)))
 
     def pack(self, config: PackStageConfig | None = None) -> "Pipeline[Iterator[dict[str, Any]]]":
         """Puts documents into rows of one length."""
-        self._ready("pack")
         return self._run(PackStage(self._options("pack", config)))
 
     def save(self, config: SaveStageConfig | None = None) -> "Pipeline[dict[str, WriteStats]]":
@@ -194,7 +187,6 @@ class Pipeline(Generic[_Built_co]):
             FileExistsError: When there is an output already and `overwrite` is not set.
             ValueError: When the stream never ends.
         """
-        self._ready("save")
         return self._run(SaveStage(self._options("save", config)))
 
     def load(
@@ -223,7 +215,6 @@ class Pipeline(Generic[_Built_co]):
             ValueError: When `prefetch_to_device` is set and neither says which devices; as
                 easydata.jax.ranks() does for the mesh.
         """
-        self._ready("load")
         options = self._options("load", config)
         if self._context.config.ray.enabled:
             fill_before_loading(self._context)
@@ -274,8 +265,7 @@ class Pipeline(Generic[_Built_co]):
                     "them, or load() them from a cache, which Ray fills first"
                 ],
             )
-        judge_options(self._context, {name: source._stream() for name, source in data.items()})
-        self._context.unread.update(unread_of(data))
+        judge(self._context, data, {name: source._stream() for name, source in data.items()})
         return cast("_Built_co", _rows(data))
 
     def get_data(self) -> dict[str, Any]:
@@ -323,7 +313,8 @@ class Pipeline(Generic[_Built_co]):
         return self._data
 
     def _options(self, field: str, given: _C | None) -> _C:
-        """A stage's options: those given, checked together with the config, or the config's."""
+        """The options of a stage that may come now: those given, checked, or the config's."""
+        self._ready(field)
         config = self._context.config
         if given is None:
             return cast(_C, getattr(config, field))

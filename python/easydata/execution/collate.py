@@ -135,14 +135,9 @@ def batch_iterator(
 def _lists(source: Iterable[T], batch_size: int, drop_last: bool) -> Iterator[list[T]]:
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-    return _lists_of(iter(source), batch_size, drop_last)
-
-
-def _lists_of(iterator: Iterator[T], batch_size: int, drop_last: bool) -> Iterator[list[T]]:
-    while rows := list(itertools.islice(iterator, batch_size)):
-        if len(rows) < batch_size and drop_last:
-            return
-        yield rows
+    rows = iter(source)
+    lists = iter(lambda: list(itertools.islice(rows, batch_size)), [])
+    return (each for each in lists if len(each) == batch_size or not drop_last)
 
 
 def create_data_iterator(

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from easydata.core.config import PipelineConfig, TokenizerConfig
 from easydata.core.sizes import size_of_option
-from easydata.execution.mixture import Mixture
 from easydata.execution.progress import Progress
 from easydata.execution.writers import WriteStats
 from easydata.sources.create import KnownFiles
+from easydata.sources.mixed import MixedShardedSource
+from easydata.sources.sharded_source import ShardedDataSource
 from easydata.tokenizers.files import View
 from easydata.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from easydata.cache.manager import TreeCacheManager
+
+Sources = dict[str, ShardedDataSource[Any]]
 
 
 @dataclass
@@ -55,7 +58,7 @@ class PipelineContext:
     )
     listings: dict[str, KnownFiles] = field(default_factory=dict, repr=False, compare=False)
     listing: str | None = field(default=None, repr=False, compare=False)
-    mixtures: dict[str, Mixture] = field(default_factory=dict, repr=False, compare=False)
+    mixtures: dict[str, MixedShardedSource] = field(default_factory=dict, repr=False, compare=False)
     tokenized: dict[str, Tokenizer] = field(default_factory=dict, repr=False, compare=False)
     stages: list[str] = field(default_factory=list)
     applied: set[str] = field(default_factory=set, repr=False, compare=False)

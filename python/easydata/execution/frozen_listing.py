@@ -104,15 +104,14 @@ def _reads_some(dataset: DatasetConfig, config: PipelineConfig) -> bool:
 
 
 def _is_tokenized(dataset: DatasetConfig, config: PipelineConfig) -> bool:
-    stage = config.tokenize
-    return any((dataset.tokenizer, config.default_tokenizer, stage and stage.default_tokenizer))
+    named = (dataset.tokenizer, config.default_tokenizer, config.tokenize.default_tokenizer)
+    return any(named)
 
 
 def _tokenizers(config: PipelineConfig) -> Iterator[Any]:
     """What the config names tokenizers by."""
     named = [dataset.tokenizer for dataset in config.datasets]
-    stage = getattr(config.tokenize, "default_tokenizer", None)
-    for each in (*named, config.default_tokenizer, stage):
+    for each in (*named, config.default_tokenizer, config.tokenize.default_tokenizer):
         yield getattr(each, "name_or_path", each)
 
 

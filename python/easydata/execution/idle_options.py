@@ -1,24 +1,29 @@
-"""What of a pipeline's config does nothing to the streams that its stages have made."""
+"""What of a pipeline's config and of its rows has no effect on what its stages have made."""
 
 from collections.abc import Mapping
 
 from easydata import _native
 from easydata.core.idle_options import refuse_idle_options
-from easydata.execution.context import PipelineContext
+from easydata.execution.context import PipelineContext, Sources
+from easydata.sources.unread_fields import unread_of
 
 # Stages that run a plan: what is said of one run says nothing of another.
 _RUNS = {"save", "load"}
 
 
-def judge_options(
-    context: PipelineContext, streams: Mapping[str, _native.Stream], run: str | None = None
+def judge(
+    context: PipelineContext,
+    data: Sources,
+    streams: Mapping[str, _native.Stream],
+    run: str | None = None,
 ) -> None:
-    """Keeps in `context.idle_options` what does nothing and is no mistake.
+    """Keeps in `context` the options that do nothing and are no mistake, and fields not read.
 
     Args:
         context: The pipeline's context.
-        streams: What the stages so far have made, by dataset; one of another name is made of all
+        data: What the stages so far have made, by dataset; one of another name is made of all
             datasets that have none of their own.
+        streams: What is run of that.
         run: "save" or "load", where the streams are run by this stage.
 
     Raises:
@@ -32,3 +37,4 @@ def judge_options(
     if "tokenize" in stages or context.tokenized:
         stages.add("cache")  # which keeps tokens where the config says so
     context.idle_options.update(refuse_idle_options(context.config, stages, rows))
+    context.unread.update(unread_of(data))

@@ -1,27 +1,25 @@
 """Several loaders as one."""
 
-import sys
+import bisect
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from easydata import _native
-from easydata.core.async_dataset import NO_LENGTH
 from easydata.core.short_repr import call, table
+from easydata.execution.batch_stream import BatchStream, RestOfPass
+from easydata.execution.collate import Batch
 from easydata.execution.sharding import check_sharded
+from easydata.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from easydata.execution.async_loader import AsyncDataLoader
-    from easydata.reports.batch_description import BatchDescription
-    from easydata.tokenizers.tokenizer import Tokenizer
-
-Batch = dict[str, Any]
 
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-class LoadersInTurn:
+class LoadersInTurn(BatchStream):
     """Takes a batch of each loader in turn, until all have ended.
 
     A loader that has ended is left out of the turns. Iterating continues from where the last
@@ -41,10 +39,6 @@ class LoadersInTurn:
         # The columns of each loader's first batch: one of sharding_map is to be among them.
         self._columns: dict[str, set[str]] = {}
 
-    def __len__(self) -> int:
-        """Not for a stream. Raises TypeError, which says what to hand trainers instead."""
-        raise TypeError(NO_LENGTH)
-
     def _rows_of_pass(self) -> int:
         return sum(loader._rows_of_pass() for loader in self.loaders.values())
 
@@ -58,9 +52,9 @@ class LoadersInTurn:
             found.update(loader._paddings())
         return found
 
-    def __bool__(self) -> bool:
-        """True: the loaders are there, whatever is in them."""
-        return True
+    def _tokenizers(self) -> list[Tokenizer]:
+        """Those of all loaders."""
+        return [each for loader in self.loaders.values() for each in loader._tokenizers()]
 
     def __repr__(self) -> str:
         return call(type(self).__name__, self.loaders)
@@ -69,7 +63,7 @@ class LoadersInTurn:
         return table(type(self).__name__, self.loaders)
 
     def __iter__(self) -> Iterator[Batch]:
-        return _RestOfTurns(self)
+        return RestOfPass(self, self._next)
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         while (name := self._whose_turn()) is not None:
@@ -286,53 +280,10 @@ class LoadersInTurn:
         before = self._before[name]
         return self.loaders[name]._native.steps_up_to(before + most) - before
 
-    def describe(
-        self, batch: Batch, *, tokenizer: "Tokenizer | None" = None, rows: int = 2
-    ) -> "BatchDescription":
-        """Tells what is in a batch of one of the loaders: text, and where it comes from.
-
-        Args:
-            batch: A batch of any of the loaders.
-            tokenizer: Makes text of tokens; None: that of the loaders, where they have one.
-            rows: How many rows are shown.
-
-        Raises:
-            ValueError: No column of the batch has tokens.
-        """
-        # lazy: needs numpy, which takes its time to import
-        from easydata.reports.batch_description import describe_batch
-
-        known = [each for loader in self.loaders.values() for each in loader._tokenizers()]
-        return describe_batch(batch, [tokenizer] if tokenizer is not None else known, rows)
-
     def close(self) -> None:
         """Closes the loaders."""
         for loader in self.loaders.values():
             loader.close()
-
-    def __enter__(self) -> "LoadersInTurn":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-
-class _RestOfTurns(Iterator[Batch]):
-    """The batches up to the end of the pass; an error comes again with each further call."""
-
-    def __init__(self, loaders: LoadersInTurn) -> None:
-        self._loaders = loaders
-        self._ended = False
-
-    def __repr__(self) -> str:
-        return f"iter({self._loaders!r})"
-
-    def __next__(self) -> Batch:
-        batch = None if self._ended else self._loaders._next()
-        if batch is None:
-            self._ended = True
-            raise StopIteration
-        return batch
 
 
 def _batch_of_step(step: int, names: list[str], ends: Mapping[str, int]) -> tuple[str, int] | None:
@@ -340,15 +291,12 @@ def _batch_of_step(step: int, names: list[str], ends: Mapping[str, int]) -> tupl
 
     None where the loaders have fewer steps by `ends`, the batches of those that end.
     """
-    number = 0
-    running = names
-    while running:
-        # Up to there all of them are running.
-        until = min(ends.get(name, sys.maxsize) for name in running)
-        steps = (until - number) * len(running)
-        if step < steps:
-            return running[step % len(running)], number + step // len(running)
-        step -= steps
-        number = until
-        running = [name for name in running if ends.get(name, sys.maxsize) > until]
-    return None
+
+    def steps_before(number: int) -> int:
+        """The steps before the turns that give batches of this number."""
+        return sum(min(ends.get(name, number), number) for name in names)
+
+    number = bisect.bisect_right(range(step + 1), step, key=steps_before) - 1
+    running = [name for name in names if ends.get(name, number + 1) > number]
+    turn = step - steps_before(number)
+    return (running[turn], number) if turn < len(running) else None

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from easydata.execution.writers import WriteStats
     from easydata.sources.sharded_source import ShardedDataSource
 
-__all__ = ["pretokenize", "tokenize_and_save"]
-
 _Path = str | os.PathLike[str]
 
 

@@ -5,7 +5,6 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from easydata.core.config_class import is_set
@@ -63,11 +62,10 @@ class Progress:
         self._log_interval = log_interval
         self._clock = clock
         self._updates = 0
-        self._begin = self._last_line = clock()
+        self._begin = self._began_at = self._last_line = clock()
+        self._first: dict[str, int] | None = None  # what was told first
         # What was done when the job began: an earlier run's part says nothing of this one's pace.
-        self._before: Mapping[str, int] | None = None
-        self._first: dict[str, int] = {}
-        self._began_at = 0.0
+        self._before: Mapping[str, int] = {}
         self._bar: Any = None
         self._task: Any = None
 
@@ -125,17 +123,10 @@ class Progress:
             self._task = self._bar.add_task(self._name, total=None, said="")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is None:
-            return
+    def __exit__(self, *error: object) -> None:
         if self._kind == "rich":
             self._bar.stop()
-        else:
+        elif self._bar is not None:
             self._bar.close()
 
     def update(self, done: Mapping[str, int]) -> None:
@@ -146,11 +137,10 @@ class Progress:
                 read: `{"input_bytes", "total_input_bytes"}`, or "..._parts" of what is in no files.
         """
         self._updates += 1
-        if self._before is None:
+        if self._first is None:
             self._first = dict(done)
-            is_resumed = bool(done.get("kept_shards"))
-            self._before = dict(done) if is_resumed else {}
-            self._began_at = self._clock() if is_resumed else self._begin
+            if done.get("kept_shards"):
+                self._before, self._began_at = self._first, self._clock()
         if self._updates % self._log_interval == 0:
             _log.debug("%s: %s", self._name, self.text(done))
         if self._kind == "rich":
@@ -217,7 +207,7 @@ class Progress:
 
     def _rate(self, done: Mapping[str, int], what: str) -> str:
         seconds = max(self._clock() - self._began_at, 1e-9)
-        count = done.get(what, 0) - (self._before or {}).get(what, 0)
+        count = done.get(what, 0) - self._before.get(what, 0)
         return f"{rounded(round(count / seconds))} {what}/s"
 
     def text(self, done: Mapping[str, int], *, both_rates: bool = True, short: bool = False) -> str:

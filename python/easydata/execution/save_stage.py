@@ -1,18 +1,18 @@
 """The stage that writes."""
 
-import contextlib
 import dataclasses
+import functools
+import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
 from easydata import _native
 from easydata.core.config import ConfigError, PipelineConfig, SaveStageConfig
 from easydata.core.config_class import is_set, options_of, plain, without_secrets
-from easydata.execution.context import PipelineContext
-from easydata.execution.idle_options import judge_options
-from easydata.execution.mixture import Sources
+from easydata.execution.context import PipelineContext, Sources
+from easydata.execution.idle_options import judge
 from easydata.execution.output_paths import path_in
 from easydata.execution.progress import Progress
 from easydata.execution.push.hub_push import HubPush
@@ -25,28 +25,21 @@ from easydata.execution.units.coordinate import (
     threads_of,
     write_by_units,
 )
-from easydata.execution.units.executor import UnitExecutor
-from easydata.execution.units.job import UnitJob, job_of
+from easydata.execution.units.job import job_of
 from easydata.execution.writers import DatasetWriter, WriteJob, WriteStats, create_writer
 from easydata.sources.rows_in_shards import counts_steps, rows_known
 from easydata.sources.schedule_ramps import tell_blurred
 from easydata.sources.sharded_source import ShardedDataSource
-from easydata.sources.unread_fields import unread_of
-
-__all__ = ["SaveStage"]
 
 
 class SaveStage(BaseStage):
     """Writes rows to files."""
 
+    name = "save"
+
     def __init__(self, config: SaveStageConfig | None = None) -> None:
         super().__init__(config)
         self._config = config or SaveStageConfig()
-
-    @property
-    def name(self) -> str:
-        """What get_stages() calls it."""
-        return "save"
 
     def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Writes each source, and gives the sources on as they are.
@@ -61,26 +54,23 @@ class SaveStage(BaseStage):
         executor = executor_of(whole)
         jobs = self.planned(data, context)
         push = self._checked_push(jobs)
-        told: dict[str, UnitJob] = {}
+        run: dict[str, Callable[..., WriteStats]] = {name: job.run for name, job in jobs.items()}
         if executor is not None:
             threads = threads_of(whole)
-            told = {
-                name: job_of(context, name, threads, job.template_date)
-                for name, job in jobs.items()
-            }
+            for name, job in jobs.items():
+                told = job_of(context, name, threads, job.template_date)
+                run[name] = functools.partial(write_by_units, job, told, executor)
         failures: list[FailedUnitsError] = []
-        finished = [name for name, job in jobs.items() if job.is_finished]
+        finished = [name for name, job in jobs.items() if job.native.is_finished()]
         kept = finished if len(finished) < len(jobs) else []
         if push is not None or context.keeps_finished:
             kept = kept or [name for name in finished if jobs[name].keeps_finished]
         for number, (name, job) in enumerate(jobs.items(), 1):
             of = f" ({number} of {len(jobs)})" if len(jobs) > 1 else ""
             try:
-                rows = rows_known(data[name])
-                with job.told_of_pushing() if push is not None else contextlib.nullcontext():
-                    stats = self._write(
-                        name, job, context, rows, told.get(name), executor, of, keep=name in kept
-                    )
+                progress = self._progress(name, context, rows_known(data[name]), of)
+                with job.told_of_pushing(), progress:
+                    stats = _run(name, job, run[name], progress, keep=name in kept)
             except FailedUnitsError as error:
                 failures.append(error)  # the other datasets are written
                 continue
@@ -104,18 +94,14 @@ class SaveStage(BaseStage):
     def planned(self, data: Sources, context: PipelineContext) -> dict[str, WriteJob]:
         """The outputs that process() would write, checked; nothing is written."""
         config = _described(context.config, context.stages)
-        writers = {name: self._writer(name, len(data), context) for name in data}
-        for name, source in data.items():
-            if counts_steps(source):
-                self._give_steps(source, writers[name], context)
+        writers = {name: self.writer(name, data, context) for name in data}
         _check_folders({name: writer.output_path for name, writer in writers.items()})
         jobs = {name: writers[name]._job(source, config) for name, source in data.items()}
-        judge_options(context, {name: job.stream for name, job in jobs.items()}, "save")
-        context.unread.update(unread_of(data))
+        judge(context, data, {name: job.stream for name, job in jobs.items()}, "save")
         # Before anything is written: what one deletes, another may be about to read.
         for job in jobs.values():
             for other in jobs.values():
-                job.check_inputs(other.stream)
+                job.native.check_inputs(other.stream)
         return jobs
 
     def _checked_push(self, jobs: Mapping[str, WriteJob]) -> HubPush | None:
@@ -125,6 +111,8 @@ class SaveStage(BaseStage):
             return None
         push = HubPush(config.hub_repo_id, private=config.hub_private, token=config.hub_token)
         push.check({_config_name(name, jobs): job.plan for name, job in jobs.items()})
+        for job in jobs.values():
+            job.push = push
         return push
 
     def _give_steps(
@@ -148,45 +136,6 @@ class SaveStage(BaseStage):
         writer._take_steps(load.batch_size, load.batch_rampup)
         tell_blurred(source, {"batch_size": load.batch_size})
 
-    def _write(
-        self,
-        name: str,
-        job: WriteJob,
-        context: PipelineContext,
-        rows: int | None,
-        told: UnitJob | None,
-        executor: UnitExecutor | None,
-        of: str,
-        *,
-        keep: bool,
-    ) -> WriteStats:
-        with self._progress(name, context, rows, of) as progress:
-
-            def tell(text: str) -> None:
-                job.log(text)
-                progress.note(text)
-
-            job.progress = progress.update
-            if keep:
-                tell(f"dataset {name!r} is finished and kept")
-            if executor is None or told is None:
-                return job.run(keep_finished=keep, notice=tell)
-            return write_by_units(job, told, executor, keep_finished=keep, notice=tell)
-
-    def unit_job(
-        self,
-        name: str,
-        data: Sources,
-        context: PipelineContext,
-        threads: int,
-        template_date: str,
-    ) -> WriteJob:
-        """The job of a dataset in a process that writes units of it for another one."""
-        writer = self._writer(name, len(data), context, threads)
-        if counts_steps(data[name]):
-            self._give_steps(data[name], writer, context)
-        return writer._job(data[name], template_date=template_date)
-
     def _progress(self, name: str, context: PipelineContext, rows: int | None, of: str) -> Progress:
         dataset = self._get_dataset_config(name, context)
         limit = dataset.num_rows if dataset is not None else None
@@ -195,15 +144,15 @@ class SaveStage(BaseStage):
             return context.progress(name + of, total)
         return Progress.of(context.config.observability, name + of, total)
 
-    def _writer(
-        self, name: str, datasets: int, context: PipelineContext, threads: int | None = None
+    def writer(
+        self, name: str, data: Sources, context: PipelineContext, threads: int | None = None
     ) -> DatasetWriter:
         """What writes the dataset `name`, and where."""
         config = self._config
         dataset = self._get_dataset_config(name, context)
         if dataset is not None and dataset.save_path:
             path = _folder(dataset.save_path)
-        elif datasets == 1:
+        elif len(data) == 1:
             path = _folder(config.output_dir)
         else:
             path = _folder(config.output_dir, _folder_name(name))
@@ -215,7 +164,25 @@ class SaveStage(BaseStage):
             options["shard_column"] = dataset.shard_column or config.shard_column
         if threads is not None:
             options["num_threads"] = threads
-        return create_writer(path, columns=config.columns, **options)
+        writer = create_writer(path, columns=config.columns, **options)
+        if counts_steps(data[name]):
+            self._give_steps(data[name], writer, context)
+        return writer
+
+
+def _run(
+    name: str, job: WriteJob, run: Callable[..., WriteStats], progress: Progress, *, keep: bool
+) -> WriteStats:
+    """Writes an output, and shows how far it is."""
+
+    def tell(text: str) -> None:
+        job.log(text)
+        progress.note(text)
+
+    job.progress = progress.update
+    if keep:
+        tell(f"dataset {name!r} is finished and kept")
+    return run(keep_finished=keep, notice=tell)
 
 
 def _described(config: PipelineConfig, stages: Sequence[str]) -> dict[str, Any]:
@@ -270,14 +237,13 @@ def _real_path(folder: str) -> PurePath:
 def _check_folders(folders: Mapping[str, str]) -> None:
     """Raises ConfigError when two datasets are written to one folder, or one into another."""
     paths = {name: _real_path(folder) for name, folder in folders.items()}
-    for name, path in paths.items():
-        for other, outer in paths.items():
-            if name != other and path.is_relative_to(outer):
-                raise ConfigError(
-                    "PipelineConfig",
-                    [
-                        f"datasets: {other!r} and {name!r} are written to one place; give each a "
-                        f"save_path of its own, outside the other's: {folders[other]} and "
-                        f"{folders[name]}"
-                    ],
-                )
+    for (name, path), (other, outer) in itertools.permutations(paths.items(), 2):
+        if path.is_relative_to(outer):
+            raise ConfigError(
+                "PipelineConfig",
+                [
+                    f"datasets: {other!r} and {name!r} are written to one place; give each a "
+                    f"save_path of its own, outside the other's: {folders[other]} and "
+                    f"{folders[name]}"
+                ],
+            )

@@ -2,7 +2,7 @@
 
 import copy
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from easydata import _native
@@ -18,12 +18,10 @@ from easydata.core.config import (
 )
 from easydata.core.config_class import is_set, options_of
 from easydata.execution.async_loader import AsyncDataLoader, OneOfLoaders
-from easydata.execution.cache_stage import kept_tokens, with_identity
-from easydata.execution.collate import pad_specs
-from easydata.execution.context import PipelineContext
+from easydata.execution.cache_stage import is_known_by_content, kept_tokens
+from easydata.execution.context import PipelineContext, Sources
 from easydata.execution.frozen_listing import storage_options_of
-from easydata.execution.idle_options import judge_options
-from easydata.execution.mixture import Mixture, Sources
+from easydata.execution.idle_options import judge
 from easydata.execution.stage import BaseStage
 from easydata.sources.create import (
     dataset_rows,
@@ -33,6 +31,7 @@ from easydata.sources.create import (
     transforms_of,
 )
 from easydata.sources.known_fields import absent_fields, require_fields
+from easydata.sources.mixed import MixedShardedSource
 from easydata.sources.of_tokenizer import OfTokenizerSource
 from easydata.sources.packed import PackedShardedSource
 from easydata.sources.sharded_source import (
@@ -42,14 +41,10 @@ from easydata.sources.sharded_source import (
     chain_of,
 )
 from easydata.sources.tokenized import TokenizedShardedSource
-from easydata.sources.unread_fields import unread_of
 from easydata.sources.weight_schedule import WeightScheduler
 from easydata.tokenizers.files import choose_view
-from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.fields import DropFields
 from easydata.transforms.trainer_examples import gives_examples
-
-__all__ = ["LoadStage", "MixStage", "PackStage", "SourceStage", "TokenizeStage"]
 
 _log = logging.getLogger("easydata")
 
@@ -60,20 +55,17 @@ MIXED = "mixed"
 class SourceStage(BaseStage):
     """Opens the datasets of the pipeline's config."""
 
-    @property
-    def name(self) -> str:
-        """What get_stages() calls it."""
-        return "source"
+    name = "source"
 
     def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Gives a source for each dataset; `data` is not looked at."""
         made: Sources = {}
         commits: dict[str, str] = {}
         for dataset in context.config.datasets:
-            by_content = with_identity(dataset, context.config)
-            if by_content is not dataset:
+            reached = copy.copy(dataset)  # it was checked, and there may be thousands
+            if is_known_by_content(dataset, context.config):
+                reached.identity = "content"
                 context.by_content.add(str(dataset.name))
-            reached = copy.copy(by_content)  # it was checked, and there may be thousands
             reached.storage_options = storage_options_of(dataset, context.config.source)
             if dataset.view is not None:
                 tokenizer = _tokenizer_config(dataset, context)
@@ -105,17 +97,33 @@ def _tokenizer_config(dataset: DatasetConfig, context: PipelineContext) -> Token
     return merge_tokenizer_config(dataset, config.default_tokenizer, config.tokenize)
 
 
+def _of_datasets(
+    made_of: Callable[[str, ShardedDataSource[Any], PipelineContext], ShardedDataSource[Any]],
+    name: str,
+    source: ShardedDataSource[Any],
+    context: PipelineContext,
+) -> ShardedDataSource[Any]:
+    """What a stage makes of a source, or of each dataset of a mixture.
+
+    Mixing moves rows about and nothing else: tokens of the mixed rows are the mixed rows of tokens,
+    and each dataset keeps its own tokenizer.
+    """
+    mixture = context.mixtures.get(name)
+    if mixture is None or mixture is not source:
+        return made_of(name, source, context)
+    inputs = [made_of(key, item, context) for key, item in mixture.sources.items()]
+    context.mixtures[name] = mixture._over(inputs)
+    return context.mixtures[name]
+
+
 class TokenizeStage(BaseStage):
     """Makes tokens of text, with each dataset's own tokenizer, the stage's or the pipeline's."""
+
+    name = "tokenize"
 
     def __init__(self, config: TokenizeStageConfig | None = None) -> None:
         super().__init__(config)
         self._config = config or TokenizeStageConfig()
-
-    @property
-    def name(self) -> str:
-        """What get_stages() calls it."""
-        return "tokenize"
 
     def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Tokenizes each source; tokens that need no tokenizer stay as they are.
@@ -125,19 +133,7 @@ class TokenizeStage(BaseStage):
                 that there is not.
         """
         self._check_removed(data, context)
-        made: Sources = {}
-        for name, source in data.items():
-            mixture = context.mixtures.get(name)
-            if mixture is not None and mixture.mixed is source:
-                # Mixing moves rows about and nothing else: tokens of the mixed rows are the mixed
-                # rows of tokens, and each dataset keeps its own tokenizer.
-                inputs = {
-                    key: self._kept(key, item, context) for key, item in mixture.inputs.items()
-                }
-                made[name] = mixture.rebuild(inputs)
-            else:
-                made[name] = self._kept(name, source, context)
-        return made
+        return {name: _of_datasets(self._kept, name, data[name], context) for name in data}
 
     def _kept(
         self, name: str, source: ShardedDataSource[Any], context: PipelineContext
@@ -205,7 +201,7 @@ class TokenizeStage(BaseStage):
         fields: dict[str, None] = {}
         for name, source in data.items():
             mixture = context.mixtures.get(name)
-            inputs = [source] if mixture is None else list(mixture.inputs.values())
+            inputs = [source] if mixture is None else mixture._inputs
             for each in inputs:
                 # What a callback takes away was there, too.
                 each = Unkeep().of(each)
@@ -252,14 +248,11 @@ def _shared_dataset(name: str, context: PipelineContext) -> DatasetConfig:
 class MixStage(BaseStage):
     """Makes one stream of several datasets."""
 
+    name = "mix"
+
     def __init__(self, config: MixStageConfig | None = None) -> None:
         super().__init__(config)
         self._config = config or MixStageConfig()
-
-    @property
-    def name(self) -> str:
-        """What get_stages() calls it."""
-        return "mix"
 
     def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Gives {"mixed": the mixture}, or one dataset as it is."""
@@ -274,22 +267,18 @@ class MixStage(BaseStage):
             options["weight_scheduler"] = WeightScheduler(points, config.weight_schedule_type)
         else:
             options["weights"] = config.weights
-        mixture = Mixture(data, options)
-        context.mixtures[MIXED] = mixture
-        return {MIXED: mixture.mixed}
+        context.mixtures[MIXED] = MixedShardedSource(data, **options)
+        return {MIXED: context.mixtures[MIXED]}
 
 
 class PackStage(BaseStage):
     """Puts documents into rows of one length."""
 
+    name = "pack"
+
     def __init__(self, config: PackStageConfig | None = None) -> None:
         super().__init__(config)
         self._config = config or PackStageConfig()
-
-    @property
-    def name(self) -> str:
-        """What get_stages() calls it."""
-        return "pack"
 
     def process(self, data: Sources, context: PipelineContext) -> Sources:
         """Puts a packer downstream of each source."""
@@ -300,42 +289,21 @@ class PackStage(BaseStage):
         packed: Sources = {}
         for name, source in data.items():
             if self._config.eos_token_id is None:
-                source = self._of_tokenizers(name, source, context)
+                source = _of_datasets(self._of_tokenizer, name, source, context)
             packed[name] = PackedShardedSource(source, **options)
         return packed
-
-    def _of_tokenizers(
-        self, name: str, source: ShardedDataSource[Any], context: PipelineContext
-    ) -> ShardedDataSource[Any]:
-        """The source, whose tokens are of the tokenizers that datasets name, where they come so."""
-        mixture = context.mixtures.get(name)
-        if mixture is None or mixture.mixed is not source:
-            return self._of_tokenizer(name, source, context)
-        inputs = {
-            key: self._of_tokenizer(key, item, context) for key, item in mixture.inputs.items()
-        }
-        if all(made is mixture.inputs[key] for key, made in inputs.items()):
-            return source
-        return mixture.rebuild(inputs)
 
     def _of_tokenizer(
         self, name: str, source: ShardedDataSource[Any], context: PipelineContext
     ) -> ShardedDataSource[Any]:
+        """The source, whose tokens are of the tokenizer that the dataset names, if they come so."""
         dataset = self._get_dataset_config(name, context)
         if dataset is None or name in context.tokenized:
             return source
-        tokenizer = _tokenizer_of(dataset, context)
-        return (
-            source
-            if tokenizer is None
-            else OfTokenizerSource(source, tokenizer, f"dataset {name!r}")
-        )
-
-
-def _tokenizer_of(dataset: DatasetConfig, context: PipelineContext) -> Tokenizer | None:
-    """The tokenizer that the config names for a dataset's tokens."""
-    config = _tokenizer_config(dataset, context)
-    return None if config is None else context.tokenizer_of(config)
+        config = _tokenizer_config(dataset, context)
+        if config is None:
+            return source
+        return OfTokenizerSource(source, context.tokenizer_of(config), f"dataset {name!r}")
 
 
 class LoadStage(BaseStage):
@@ -348,6 +316,8 @@ class LoadStage(BaseStage):
         batch_axes: The axes of the mesh that they are split over, the outermost first; None: the
             only axis that it has.
     """
+
+    name = "load"
 
     def __init__(
         self,
@@ -365,15 +335,9 @@ class LoadStage(BaseStage):
         self._config = config or LoadStageConfig()
         self._sharding_map, self._mesh, self._batch_axes = sharding_map, mesh, batch_axes
 
-    @property
-    def name(self) -> str:
-        """What get_stages() calls it."""
-        return "load"
-
     def process(self, data: Sources, context: PipelineContext) -> dict[str, Any]:
         """Gives a loader for each source."""
         config = self._config
-        padding = pad_specs(config.padding)
         loader = AsyncDataLoader if len(data) == 1 else OneOfLoaders
         options = options_of(config, "LoadOptions")
         if config.seed is None:
@@ -392,11 +356,9 @@ class LoadStage(BaseStage):
                 )
             options.update(ranks)
         loaders = {
-            name: loader(source, sharding_map=sharding_map, padding=padding, **options)
+            name: loader(source, sharding_map=sharding_map, padding=config.padding, **options)
             for name, source in data.items()
         }
-        judge_options(
-            context, {name: each._native.stream for name, each in loaders.items()}, "load"
-        )
-        context.unread.update(unread_of(data))
+        streams = {name: each._native.stream for name, each in loaders.items()}
+        judge(context, data, streams, "load")
         return loaders

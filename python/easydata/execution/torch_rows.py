@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from easydata.execution.async_loader import AsyncDataLoader
     from easydata.execution.loaders_in_turn import LoadersInTurn
 
-__all__ = ["LoaderDataset", "OpenBatch", "SameErrorAgain", "callers", "is_a"]
-
 _NO_WORKERS = (
     "easydata.torch.dataset() does not run in DataLoader workers: each would give the whole "
     "stream, and the loader already makes batches ahead on threads of its own; use num_workers=0 "
@@ -53,11 +51,6 @@ def callers() -> Iterator[Any]:
 def is_a(value: Any, names: Collection[str]) -> bool:
     """Whether it is of a class with one of these names: nothing need be imported for it."""
     return any(kind.__name__ in names for kind in type(value).__mro__)
-
-
-def _divider() -> Any:
-    """What is iterating over a dataset to divide it among processes; None where nothing is."""
-    return next((each for each in callers() if is_a(each, _DIVIDERS)), None)
 
 
 @dataclass
@@ -121,7 +114,8 @@ class LoaderDataset(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
         """Raises where what is iterating would make something else of it than it is."""
         if get_worker_info() is not None:
             raise RuntimeError(_NO_WORKERS)
-        if self._loader.world_size > 1 and (divider := _divider()) is not None:
+        divider = next((each for each in callers() if is_a(each, _DIVIDERS)), None)
+        if self._loader.world_size > 1 and divider is not None:
             kind = type(divider)
             raise ValueError(
                 _DIVIDED.format(

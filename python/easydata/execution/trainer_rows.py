@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch.utils.data import DataLoader
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from easydata.execution.async_loader import AsyncDataLoader
     from easydata.execution.loaders_in_turn import LoadersInTurn
 
-__all__ = ["TrainerDataset"]
-
 _TWO_ITERATIONS = (
     "easydata.torch.dataset(): another iteration over this dataset has begun, and both would take "
     "from one loader; make a loader and a dataset for training, and others to evaluate on"
@@ -25,6 +24,14 @@ _LABELS = ("labels", "label", "label_ids")
 _TRAINED_ON = ("attention_mask", "completion_mask", "assistant_masks")
 _NO_LABEL = -100
 _INTEGERS = (torch.int8, torch.int16, torch.int32, torch.uint8, torch.uint16, torch.uint32)
+
+
+class _Place(NamedTuple):
+    """Where a row is: its batch, its number in that, and the loader's state after the batch."""
+
+    batch: OpenBatch
+    number: int
+    after: dict[str, Any]
 
 
 class TrainerDataset(LoaderDataset):
@@ -52,8 +59,7 @@ class TrainerDataset(LoaderDataset):
         self._at_start_of: int | None = None if loader._is_begun() else 0
         self._resumes = self._at_start_of is None
         self._iterations = 0
-        # The batch of the row that was yielded last, that row's number, the state after the batch.
-        self._last: tuple[OpenBatch, int, dict[str, Any]] | None = None
+        self._last: _Place | None = None  # of the row that was yielded last
 
     def __repr__(self) -> str:
         return f"easydata.torch.dataset({self._loader!r}, for_trainer=True)"
@@ -100,36 +106,31 @@ class TrainerDataset(LoaderDataset):
 
     def _rest(self, at_once: int) -> Iterator[dict[str, Any]]:
         """The rows up to the end of the pass."""
+        placed = self._placed_rows()
+        while together := list(itertools.islice(placed, at_once)):
+            rows = [row for row, _ in together]
+            if together[0][1].batch is not together[-1][1].batch:
+                _fill_up(rows, self._loader._paddings())
+            for row, place in together:
+                self._last = place
+                yield row
+
+    def _placed_rows(self) -> Iterator[tuple[dict[str, Any], _Place]]:
+        """The rows as they come, each with its place."""
         self._iterations += 1
         iteration = self._iterations
         batches = iter(self._loader)
         before = self._loader.state_dict()
-        rows: list[dict[str, Any]] = []
-        places: list[tuple[OpenBatch, int, dict[str, Any]]] = []
-
-        def alike() -> Iterator[dict[str, Any]]:
-            if places[0][0] is not places[-1][0]:
-                _fill_up(rows, self._loader._paddings())
-            for place, row in zip(places, rows, strict=True):
-                self._last = place
-                yield row
-            rows.clear()
-            places.clear()
-
         while True:
             if iteration != self._iterations:
                 raise RuntimeError(_TWO_ITERATIONS)
             if (batch := next(batches, None)) is None:
-                break
+                return
             opened = self._opened(before, batch)
             before = self._loader.state_dict()
             for number in range(opened.taken, opened.size):
-                rows.append({name: values[number] for name, values in opened.columns.items()})
-                places.append((opened, number, before))
-                if len(rows) == at_once:
-                    yield from alike()
-        if rows:
-            yield from alike()
+                row = {name: values[number] for name, values in opened.columns.items()}
+                yield row, _Place(opened, number, before)
 
     def _tensors(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         columns = super()._tensors(batch)

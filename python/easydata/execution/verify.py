@@ -11,8 +11,6 @@ from easydata import _native
 from easydata.core.short_repr import short
 from easydata.tokenizers.tokenizer import Tokenizer
 
-__all__ = ["VerifiedFile", "VerifyReport", "verify"]
-
 _Path = str | os.PathLike[str]
 
 
@@ -58,10 +56,6 @@ class VerifyReport:
         return [file for file in self.files if file.problem]
 
 
-def _is_path(data: object) -> bool:
-    return isinstance(data, str | os.PathLike)
-
-
 def verify(
     data: _Path | Sequence[_Path],
     *,
@@ -88,8 +82,9 @@ def verify(
         FileNotFoundError: When there are no such files.
         ValueError: When both `tokenizer` and `vocab_size` are given.
     """
-    if not _is_path(data) and not (
-        isinstance(data, Sequence) and all(_is_path(each) for each in data)
+    paths = [data] if isinstance(data, str | os.PathLike) else data
+    if not isinstance(paths, Sequence) or not all(
+        isinstance(each, str | os.PathLike) for each in paths
     ):
         raise TypeError(
             "verify() takes a folder, a file or a pattern, or a list of them, not "
@@ -101,7 +96,6 @@ def verify(
 
         known = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer)
         vocab_size = known.id_limit
-    paths = [data] if isinstance(data, str | os.PathLike) else list(data)
     found = _native.verify(
         [os.fspath(path) for path in paths],
         vocab_size=vocab_size,

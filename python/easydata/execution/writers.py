@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
-from easydata.core.short_repr import call, table
+from easydata.core.short_repr import Shown, call
 from easydata.core.signatures import DatasetWriterSignature
-from easydata.core.sizes import parse_size, size_of_option
+from easydata.core.sizes import size_of_option
 from easydata.core.takes_options import changed_options, takes_options_of
 from easydata.execution.output_paths import path_in
 from easydata.execution.push.fitness import Plan
@@ -27,31 +27,16 @@ from easydata.tokenizers.engine import known_tokenizers
 if TYPE_CHECKING:
     from easydata.core.signatures import SaveOptions
 
-__all__ = [
-    "ArrayRecordWriter",
-    "ArrowWriter",
-    "DatasetWriter",
-    "JsonlWriter",
-    "ParquetWriter",
-    "WriteStats",
-    "create_writer",
-    "parse_size",
-    "save_dataset",
-    "save_iterator",
-]
-
 _log = logging.getLogger("easydata")
 
 # What the names of shards begin with.
 DEFAULT_PREFIX = "shard-"
 
 _Path = str | os.PathLike[str]
-_Columns = Sequence[str] | Mapping[str, str]
-_Progress = Callable[[dict[str, int]], object]
 
 
 @dataclass(repr=False)
-class WriteStats:
+class WriteStats(Shown):
     """What was written.
 
     Attributes:
@@ -91,15 +76,9 @@ class WriteStats:
     num_tokens: int = 0
     output_path: str = ""
 
-    def __repr__(self) -> str:
-        return call(type(self).__name__, **self._shown())
-
-    def _repr_html_(self) -> str:
-        return table(type(self).__name__, self._shown())
-
-    def _shown(self) -> dict[str, Any]:
+    def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         counts = ("num_examples", "num_shards", "total_bytes")
-        return {name: value for name, value in vars(self).items() if value or name in counts}
+        return (), {name: value for name, value in vars(self).items() if value or name in counts}
 
 
 class DatasetWriter(
@@ -163,11 +142,8 @@ class DatasetWriter(
         )
         self._output_path = _native.user_path(os.fspath(output_path))
         self._storage_options = storage_options
-        self._given = {
-            **options,
-            "max_shard_size": size_of_option("max_shard_size", options["max_shard_size"]),
-            "units": size_of_option("units", options["units"]),
-        }
+        sizes = ("max_shard_size", "units")
+        self._given = options | {name: size_of_option(name, options[name]) for name in sizes}
         if isinstance(columns, str):
             raise TypeError(
                 f"columns: must be a list of names, or a dict of types by name, not {columns!r}; "
@@ -208,7 +184,7 @@ class DatasetWriter(
 
         `template_date` is that of a job which another process coordinates.
         """
-        source = as_source(source)
+        source = wrap_hf_dataset(source)
         if not self._step_rows:
             say_if_examples(source)
         date = template_date_of(source)
@@ -237,11 +213,16 @@ class DatasetWriter(
         *,
         template_date: str = "",
     ) -> WriteJob:
-        columns = self._columns
+        columns: list[tuple[str, str]] | None = None
+        if isinstance(self._columns, Mapping):
+            columns = [(name, str(kind or "")) for name, kind in self._columns.items()]
+        elif self._columns is not None:
+            columns = [(name, "") for name in self._columns]
         job = _native.WriteJob(
             stream,
+            _native.WriteOptions(**{**self._given, "format": self.format}),
             self._output_path,
-            dict(columns) if isinstance(columns, Mapping) else columns,
+            columns,
             resumable,
             in_memory,
             config,
@@ -249,48 +230,47 @@ class DatasetWriter(
             self._storage_options,
             self._step_rows,
             template_date,
-            **{**self._given, "format": self.format},
         )
-        made = WriteJob(job, stream, self._output_path, self._progress, self._storage_options)
         named = self._given["shard_prefix"]
-        prefix = f"{named}_" if named else DEFAULT_PREFIX
-        made.push = self._push
-        made.template_date = template_date
-        made.plan = Plan(self.format, prefix)
-        # In memory, other rows look like the same job.
-        made.keeps_finished = resumable and not in_memory and not self._given["overwrite"]
-        return made
+        return WriteJob(
+            job,
+            stream,
+            self._output_path,
+            self._progress,
+            self._storage_options,
+            self._push,
+            Plan(self.format, f"{named}_" if named else DEFAULT_PREFIX),
+            # In memory, other rows look like the same job.
+            keeps_finished=resumable and not in_memory and not self._given["overwrite"],
+            template_date=template_date,
+        )
 
 
+@dataclass(repr=False, eq=False)
 class WriteJob:
-    """One output: looked at before it is written, and written."""
+    """One output: looked at before it is written, and written.
 
-    def __init__(
-        self,
-        job: _native.WriteJob,
-        stream: _native.Stream,
-        path: str,
-        progress: _Progress | None,
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._native = job
-        self.stream = stream
-        self.path = path
-        self.progress = progress
-        self._storage_options = storage_options
-        self.push: HubPush | None = None
-        self.plan = Plan("")
-        self.keeps_finished = False
-        self.template_date = ""
+    Attributes:
+        native: Writes it.
+        stream: The rows.
+        path: The folder that they are written to.
+        progress: Called with what is done so far.
+        storage_options: How the folder is reached.
+        push: The push that is asked for.
+        plan: What a push knows of it beforehand.
+        keeps_finished: Whether a finished output of this very job may be taken as it is.
+        template_date: That of its chat templates; "": none asks for it.
+    """
 
-    @property
-    def is_finished(self) -> bool:
-        """Whether the finished output of this very job is there already."""
-        return self._native.is_finished()
-
-    def check_inputs(self, stream: _native.Stream) -> None:
-        """Raises ValueError where a stream reads files of the output's folder."""
-        self._native.check_inputs(stream)
+    native: _native.WriteJob
+    stream: _native.Stream
+    path: str
+    progress: Callable[[dict[str, int]], object] | None
+    storage_options: Mapping[str, Any] | None
+    push: HubPush | None
+    plan: Plan
+    keeps_finished: bool
+    template_date: str
 
     def run(
         self, *, keep_finished: bool = False, notice: Callable[[str], object] | None = None
@@ -301,11 +281,12 @@ class WriteJob:
             keep_finished: Take a finished output of this very job as it is.
             notice: Called with what is kept of an earlier run; None: it is logged.
         """
-        return self.stats_of(self._native.run(keep_finished, self.progress, notice or self.log))
+        return self.stats_of(self.native.run(keep_finished, self.progress, notice or self.log))
 
     def stats_of(self, written: Mapping[str, Any]) -> WriteStats:
         """What was written, as the engine says it."""
         shards = written["shards"]
+        renamed = ("rows", "shards", "bytes", "tokens")
         if written["nulls"]:
             _log.warning("%s: %s", self.path, nulls_text(written["nulls"]))
         return WriteStats(
@@ -313,45 +294,38 @@ class WriteJob:
             num_shards=len(shards),
             total_bytes=written["bytes"],
             output_paths=[path_in(self.path, shard["name"]) for shard in shards],
-            dropped=written["dropped"],
-            dropped_tokens=written["dropped_tokens"],
-            dropped_at=written["dropped_at"],
-            kept_shards=written["kept_shards"],
-            mix_end=written["mix_end"],
-            source_tokens=written["source_tokens"],
-            nulls=written["nulls"],
             num_tokens=written["tokens"],
             output_path=self.path,
+            **{name: value for name, value in written.items() if name not in renamed},
         )
 
     def run_alone(self) -> WriteStats:
         """The same, of a job that is all there is to do, and the push that it asks for."""
-        if self.push is None:
-            return self._run_alone()
-        self.push.check({DEFAULT_CONFIG: self.plan})
-        with self.told_of_pushing():
-            stats = self._run_alone(keep_finished=self.keeps_finished and self.is_finished)
-        stats.hub_url = self.push.push({DEFAULT_CONFIG: self.output()})
+        if self.push is not None:
+            self.push.check({DEFAULT_CONFIG: self.plan})
+        keep = self.push is not None and self.keeps_finished and self.native.is_finished()
+        try:
+            with self.told_of_pushing():
+                stats = self.run(keep_finished=keep)
+        except KeyboardInterrupt as interrupt:
+            self.say_what_is_kept(interrupt)
+            raise
+        if self.push is not None:
+            stats.hub_url = self.push.push({DEFAULT_CONFIG: self.output()})
         return stats
 
     def output(self) -> Output:
         """What was written."""
-        return Output(self.path, self._storage_options)
+        return Output(self.path, self.storage_options)
 
     @contextlib.contextmanager
     def told_of_pushing(self) -> Iterator[None]:
-        """Adds to the error of an output that is there how that is pushed."""
+        """Adds to the error of an output that is there how that is pushed, where it was to be."""
         try:
             yield
         except FileExistsError as error:
-            error.add_note(f"`easydata push {self.path} ORG/NAME` pushes what is there")
-            raise
-
-    def _run_alone(self, *, keep_finished: bool = False) -> WriteStats:
-        try:
-            return self.run(keep_finished=keep_finished)
-        except KeyboardInterrupt as interrupt:
-            self.say_what_is_kept(interrupt)
+            if self.push is not None:
+                error.add_note(f"`easydata push {self.path} ORG/NAME` pushes what is there")
             raise
 
     def say_what_is_kept(self, interrupt: KeyboardInterrupt, finished: int = 0) -> None:
@@ -359,11 +333,11 @@ class WriteJob:
 
         One that came when all was written says so.
         """
-        if self._native.is_written:
+        if self.native.is_written:
             interrupt.add_note(f"{self.path} is written whole, before this")
             return
         try:
-            kept = finished + _native.unfinished_shards(self.path, self._storage_options)
+            kept = finished + _native.unfinished_shards(self.path, self.storage_options)
         except (OSError, ValueError, _native.Cancelled):  # the interruption is what is reported
             kept = finished
         if kept:
@@ -477,14 +451,6 @@ def save_iterator(
     ).stream()
     writer = create_writer(output_path, format, max_shard_size, None, compression, **options)
     return writer._job_of(stream, False, isinstance(iterator, Sequence)).run_alone()
-
-
-def as_source(source: Any) -> ShardedDataSource[Any]:
-    """The source itself, or one around a `datasets` object or a list of dicts."""
-    if isinstance(source, ShardedDataSource):
-        return source
-
-    return wrap_hf_dataset(source)
 
 
 def _in_memory(source: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 try:
@@ -29,9 +30,7 @@ class GlobalBatchSharding:
         """Takes a `jax.sharding.Mesh`."""
         self._mesh = mesh
         self._sharding = NamedSharding(mesh, PartitionSpec(tuple(mesh.axis_names)))
-        by_process: dict[int, int] = {}
-        for device in mesh.devices.flat:
-            by_process[device.process_index] = by_process.get(device.process_index, 0) + 1
+        by_process = dict(Counter(device.process_index for device in mesh.devices.flat))
         self._processes = len(by_process)
         self._local_devices = by_process.get(jax.process_index(), 0)
         if len(set(by_process.values())) > 1:

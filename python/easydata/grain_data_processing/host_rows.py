@@ -76,16 +76,12 @@ def document_stream(
             column=column if is_text else "input_ids",
             decode="text" if is_text else "int32",
         )
-        return source._source.grain_rows(
-            None,
+        options = _native.GrainOrderOptions(
             name=name,
-            seed=rows.seed,
-            part=rows.part,
-            parts=rows.parts,
-            num_rows=rows.num_rows,
-            real_rows=rows.real_rows,
             padding_column=PADDING,
+            **vars(rows),
         )
+        return source._source.grain_rows(options)
     return _Documents(dataset, column, is_text, rows).stream(name)
 
 
@@ -128,8 +124,8 @@ class _Documents:
                 "real_rows": self._rows.real_rows,
             },
             name=name,
-            mode="blocks",  # _batches() orders them
-            seed=self._rows.seed or 0,
+            # _batches() orders them
+            order=_native.SourceShuffleOptions(mode="blocks", seed=self._rows.seed or 0),
             num_rows=self._count,
         ).stream()
 

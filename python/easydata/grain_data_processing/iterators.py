@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,19 +138,17 @@ def make_grain_iterator(
     for size in batches.sizes(hosts, order):
         sharding.check(size)
 
-    def open_loader() -> AsyncDataLoader:
-        return AsyncDataLoader(
-            rows,
-            batch_size=batches.base,
-            batch_rampup=batches.factors,
-            drop_last=first.drop_remainder,
-            rank=ranks[0],
-            world_size=ranks[1],
-            prefetch_buffer_size=max(1, first.worker_count) * first.worker_buffer_size,
-        )
-
+    loader = AsyncDataLoader(
+        rows,
+        batch_size=batches.base,
+        batch_rampup=batches.factors,
+        drop_last=first.drop_remainder,
+        rank=ranks[0],
+        world_size=ranks[1],
+        prefetch_buffer_size=max(1, first.worker_count) * first.worker_buffer_size,
+    )
     return MultiHostDataLoadIterator(
-        open_loader,
+        loader,
         sharding,
         iterator_length=length,
         dataset_size=dataset_size,
@@ -292,35 +290,31 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
 
     def __init__(
         self,
-        open_loader: Callable[[], AsyncDataLoader],
+        loader: AsyncDataLoader,
         sharding: GlobalBatchSharding,
         *,
         iterator_length: int | None,
         dataset_size: int,
         identity: Mapping[str, object],
-        reset_after_epoch: bool = False,
     ) -> None:
         """Use make_grain_iterator().
 
         Args:
-            open_loader: Makes the loader of this host's rows, at their start.
+            loader: The loader of this host's rows, at their start.
             sharding: Puts them on the mesh.
             iterator_length: Batches of an epoch; None: those of each pass of the loader, counted
                 when it begins.
             dataset_size: Documents of an epoch.
             identity: What a state must agree with beside the loader's own.
-            reset_after_epoch: Begin the data anew with each epoch.
         """
         register_with_jax()
-        self._open_loader = open_loader
-        self._loader = open_loader()
+        self._loader = loader
         self._sharding = sharding
         self._counts = iterator_length is None
         self._steps_before = 0  # of the passes before the one that is counted
         self.iterator_length = iterator_length or 0
         self.dataset_size = dataset_size
         self._identity = dict(identity)
-        self._reset_after_epoch = reset_after_epoch
         self._step = 0
         self._is_restored = False
         self._batches = iter(self._loader)
@@ -351,11 +345,7 @@ class MultiHostDataLoadIterator(Iterator[LLMBatch]):
         if self._step == 0:
             return
         done, self._step = self._step, 0
-        if self._reset_after_epoch:
-            self._loader.close()
-            self._loader = self._open_loader()
-            self._batches = iter(self._loader)
-        elif self._counts:
+        if self._counts:
             # What was left, and what another host has no batch for.
             self._steps_before += done + sum(1 for _ in self._batches)
             self._batches = iter(self._loader)

@@ -53,7 +53,7 @@ class LLMBatch:
         import numpy as np
 
         struct = jax.ShapeDtypeStruct((batch_size, max_length), np.int32)
-        return cls(**dict.fromkeys(_arrays_of(cls), struct))
+        return cls(**dict.fromkeys(_arrays(), struct))
 
     @classmethod
     def get_sample(cls, batch_size: int, max_length: int) -> LLMBatch:
@@ -64,7 +64,7 @@ class LLMBatch:
 
     def arrays(self) -> dict[str, Any]:
         """The arrays of [batch, length], by their names."""
-        return {name: getattr(self, name) for name in _arrays_of(type(self))}
+        return {name: getattr(self, name) for name in _arrays()}
 
     def get_document_borders(self) -> Any:
         """Where a document begins, as bool [batch, length]; the first position of a row always."""
@@ -105,7 +105,7 @@ class LLMIndexedBatch(LLMBatch):
         )
 
 
-def _arrays_of(kind: type[LLMBatch]) -> list[str]:
+def _arrays() -> list[str]:
     """The fields of [batch, length]."""
     return [field.name for field in dataclasses.fields(LLMBatch) if field.name[0] != "_"]
 

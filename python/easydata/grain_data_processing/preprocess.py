@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from easydata import _native
@@ -126,7 +126,10 @@ def preprocess_dataset(
     if tokenize or tokenizer_path is not None:
         if tokenizer_path is None:
             raise ValueError("tokenizer_path: say which tokenizer is to tokenize the texts")
-        tokenizer = _load_tokenizer(tokenizer_path, hf_access_token, tokenizer_cache_dir)
+        made_of: Any = tokenizer_path
+        if isinstance(tokenizer_path, str):
+            made_of = NamedTokenizer(tokenizer_path, hf_access_token, tokenizer_cache_dir)
+        tokenizer = Tokenizer(made_of)
     eod = _end_of_document(tokenizer, eod_token_id, is_needed=add_eod or shift)
     if not drop_remainder:
         if grain_packing:
@@ -154,19 +157,35 @@ def preprocess_dataset(
             "tokenize=False takes records that are bytes, of little-endian int32 tokens; set "
             "tokenize=True, or write the tokens to ArrayRecord files"
         )
-    documents = _Documents(
-        stream=document_stream(inner, data_column_name, tokenize, rows, name),
-        column=data_column_name,
-        tokenizer=tokenizer if tokenize else None,
+    stream = document_stream(inner, data_column_name, tokenize, rows, name)
+    bos = _special(tokenizer, "bos", add_bos and tokenize)
+    eos = _special(tokenizer, "eos", add_eos and tokenize)
+    overlong = overlong or ("truncate" if tokenize else "error")
+    if tokenize and tokenizer is not None:
+        room = max_target_length - (bos is not None) - (eos is not None)
+        stream = _native.tokenize(
+            stream,
+            tokenizer.encoder,
+            functools.partial(_report_cuts, max_target_length),
+            _native.TokenizeOptions(
+                content_field=data_column_name,
+                add_special_tokens=False,
+                max_length=max(1, room) if overlong == "truncate" else 0,
+                return_attention_mask=False,
+                additional_fields=[PADDING],
+            ),
+        )
+    stream = _column_op(
+        stream,
+        "end_documents",
         max_length=max_target_length,
-        bos=_special(tokenizer, "bos", add_bos and tokenize),
-        eos=_special(tokenizer, "eos", add_eos and tokenize),
+        bos=bos,
+        eos=eos,
         eod=eod if add_eod else None,
-        overlong=overlong or ("truncate" if tokenize else "error"),
+        overlong=overlong,
     )
     passes = None if num_epochs is None else max(1, num_epochs)
     local_batch = global_batch_size if is_global else global_batch_size // dataloading_host_count
-    stream = documents.ended()
     if grain_packing:
         stream = _native.repeat(stream, passes)
         options = _native.PackedOptions(
@@ -193,54 +212,16 @@ def preprocess_dataset(
     return LLMRowDataset(stream), dataset
 
 
-@dataclass(frozen=True)
-class _Documents:
-    """How documents become lists of tokens."""
-
-    stream: _native.Stream
-    column: str
-    tokenizer: Tokenizer | None  # None: they are tokens
-    max_length: int
-    bos: int | None
-    eos: int | None
-    eod: int | None
-    overlong: str
-
-    def ended(self) -> _native.Stream:
-        """The documents' tokens, with those around them, and which ones are padding."""
-        stream = self.stream
-        if self.tokenizer is not None:
-            around = (self.bos is not None) + (self.eos is not None)
-            stream = _native.tokenize(
-                stream,
-                self.tokenizer.encoder,
-                self._report,
-                content_field=self.column,
-                add_special_tokens=False,
-                max_length=max(1, self.max_length - around) if self.overlong == "truncate" else 0,
-                return_attention_mask=False,
-                additional_fields=[PADDING],
-            )
-        return _column_op(
-            stream,
-            "end_documents",
-            max_length=self.max_length,
-            bos=self.bos,
-            eos=self.eos,
-            eod=self.eod,
-            overlong=self.overlong,
-        )
-
-    def _report(self, which: str, source: str, documents: int, tokens: int) -> None:
-        LOGGER.warning(
-            "%s%d documents %s cut to max_target_length=%d tokens and lost %d tokens; "
-            'overlong="split" keeps them whole, in several rows',
-            f"{source}: " if source else "",
-            documents,
-            "are being" if which == "first" else "were",
-            self.max_length,
-            tokens,
-        )
+def _report_cuts(max_length: int, which: str, source: str, documents: int, tokens: int) -> None:
+    LOGGER.warning(
+        "%s%d documents %s cut to max_target_length=%d tokens and lost %d tokens; "
+        'overlong="split" keeps them whole, in several rows',
+        f"{source}: " if source else "",
+        documents,
+        "are being" if which == "first" else "were",
+        max_length,
+        tokens,
+    )
 
 
 class LLMRowDataset(PlannedSource[dict[str, "np.ndarray"]]):
@@ -298,13 +279,6 @@ def mixed(datasets: Sequence[LLMRowDataset], weights: Sequence[float]) -> LLMRow
 
 def _column_op(stream: _native.Stream, op: str, **options: object) -> _native.Stream:
     return _native.apply_column_op(stream, op, json.dumps(options))
-
-
-def _load_tokenizer(
-    path: Any, token: str | None, cache_dir: str | os.PathLike[str] | None
-) -> Tokenizer:
-    """The tokenizer of a path, a name on the Hub, or an object."""
-    return Tokenizer(NamedTokenizer(path, token, cache_dir) if isinstance(path, str) else path)
 
 
 def _special(tokenizer: Tokenizer | None, role: str, is_wanted: bool) -> int | None:

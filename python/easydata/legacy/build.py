@@ -1,6 +1,5 @@
 """Mixtures of easydel.data's first API, carried out as objects of the `datasets` library."""
 
-import dataclasses
 import os
 import shutil
 import tempfile
@@ -35,14 +34,9 @@ __all__ = ["build_dataset", "load_for_inform"]
 
 Row = dict[str, Any]
 
-# Options of a mixture that say nothing yet, and why.
 _NO_LOADER = (
     "a `datasets` object has no prefetching; give the sources to a Pipeline or an AsyncDataLoader"
 )
-_ONLY_DEFAULT = {
-    "prefetch_workers": _NO_LOADER,
-    "prefetch_buffer_size": _NO_LOADER,
-}
 _STOPS = ("restart", "first_exhausted", "all_exhausted")
 
 
@@ -91,12 +85,10 @@ def load_for_inform(
 def _check(mixture: MixtureOptions) -> None:
     if not mixture.informs:
         raise ValueError("DatasetMixture: informs must name at least one dataset")
-    defaults = {item.name: item.default for item in dataclasses.fields(MixtureOptions)}
-    for option, why in _ONLY_DEFAULT.items():
-        value = getattr(mixture, option)
-        if value != defaults[option]:
+    for option in ("prefetch_workers", "prefetch_buffer_size"):
+        if (value := getattr(mixture, option)) != getattr(MixtureOptions, option):
             raise NotImplementedError(
-                f"DatasetMixture.{option} = {value!r} is not supported: {why}"
+                f"DatasetMixture.{option} = {value!r} is not supported: {_NO_LOADER}"
             )
     if mixture.stop_strategy not in _STOPS:
         hint = _native.suggestion(mixture.stop_strategy, list(_STOPS))
@@ -188,11 +180,10 @@ def _source(inform: BaseDatasetInform, mixture: MixtureOptions) -> ShardedDataSo
 
 def _storage_options(mixture: MixtureOptions) -> dict[str, Any] | None:
     """How files on other machines are reached; retries as ours where nobody set them."""
-    defaults = {item.name: item.default for item in dataclasses.fields(MixtureOptions)}
     options: dict[str, Any] = {}
-    if mixture.cloud_max_retries != defaults["cloud_max_retries"]:
+    if mixture.cloud_max_retries != MixtureOptions.cloud_max_retries:
         options["retries"] = mixture.cloud_max_retries
-    if mixture.cloud_retry_delay != defaults["cloud_retry_delay"]:
+    if mixture.cloud_retry_delay != MixtureOptions.cloud_retry_delay:
         options["retry_delay"] = mixture.cloud_retry_delay
     return {**options, **(mixture.dask_storage_options or {})} or None
 

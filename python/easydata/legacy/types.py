@@ -1,20 +1,18 @@
 """The mixtures of easydel.data's first API: plain descriptions that build_dataset() carries out."""
 
 import dataclasses
-import importlib
 import json
 import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeVar, cast
+from typing import Any, Self
 
 from easydata import _native
-from easydata.core.config_class import import_path
+from easydata.core.config_class import import_path, imported
 
 Row = dict[str, Any]
-_R = TypeVar("_R", bound="_Record")
 
 
 class DatasetLoadError(Exception):
@@ -51,22 +49,21 @@ class DatasetType(StrEnum):
         return next((known for known in cls if known.value == kind), None)
 
 
+@dataclass
 class _Record:
     """What these descriptions have besides their fields."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as dicts, lists and scalars; callables as their import paths."""
-        return {
-            item.name: _plain(getattr(self, item.name)) for item in dataclasses.fields(_data(self))
-        }
+        return {item.name: _plain(getattr(self, item.name)) for item in dataclasses.fields(self)}
 
     @classmethod
-    def from_dict(cls: type[_R], values: Mapping[str, Any]) -> _R:
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The description that to_dict() was called on; import paths become callables again."""
         options = dict(values)
         for name in ("format_callback", "preprocessing_fn", "tokenize_callback"):
             if isinstance(options.get(name), str):
-                options[name] = _imported(options[name])
+                options[name] = imported(options[name])
         if "informs" in options:
             options["informs"] = [
                 inform
@@ -83,17 +80,13 @@ class _Record:
         return json.dumps(self.to_dict(), indent=2, sort_keys=True) + "\n"
 
     @classmethod
-    def from_json(cls: type[_R], text: str) -> _R:
+    def from_json(cls, text: str) -> Self:
         """The description that to_json() was called on."""
         return cls.from_dict(json.loads(text))
 
-    def replace(self: _R, **changes: Any) -> _R:
+    def replace(self, **changes: Any) -> Self:
         """A copy with other values for some fields."""
-        return cast(_R, dataclasses.replace(_data(self), **changes))
-
-
-def _data(record: Any) -> Any:
-    return record
+        return dataclasses.replace(self, **changes)
 
 
 def _plain(value: Any) -> Any:
@@ -116,11 +109,6 @@ def _plain(value: Any) -> Any:
             )
         return path
     return value
-
-
-def _imported(path: str) -> Any:
-    module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 @dataclass

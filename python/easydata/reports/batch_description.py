@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from rich.text import Text
+
 from easydata.core.shown_text import shown
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from easydata.tokenizers.tokenizer import Tokenizer
 
 # Segments side by side never share a colour: rich's names, and those of HTML.
@@ -122,8 +123,6 @@ class BatchDescription:
         Args:
             width: Characters of a segment's text.
         """
-        from rich.text import Text
-
         yield Text(self.summary(), style="bold")
         for row in self.rows:
             yield from self.lines_of(row, width)
@@ -134,8 +133,6 @@ class BatchDescription:
 
     def lines_of(self, row: DescribedRow, width: int = _WIDTH) -> Iterator[Text]:
         """The text of a row."""
-        from rich.text import Text
-
         count = "1 segment" if len(row.segments) == 1 else f"{len(row.segments)} segments"
         padding = f", {row.padding:,} padding" if row.padding else ""
         yield Text(f"row {row.number}: {self.row_tokens:,} tokens, {count}{padding}", style="bold")
@@ -188,8 +185,6 @@ def describe_batch(
     Raises:
         ValueError: No column of the batch has tokens.
     """
-    import numpy as np
-
     columns = {name: _shape(values) for name, values in batch.items()}
     name = _token_column(batch)
     ids = np.asarray(batch[name])
@@ -201,8 +196,8 @@ def describe_batch(
         tokenizer = tokenizers[0]
     else:
         notes.append("no tokenizer is known: give tokenizer= to see text")
-    sources = batch.get("segment_sources")
-    if sources is None and _is_packed(batch):
+    is_packed = "segment_ids" in batch or "position_ids" in batch
+    if is_packed and "segment_sources" not in batch:
         notes.append(_NO_SOURCES)
     kept = _kept(batch, name, ids)
     described = [_row(batch, ids, kept, number, tokenizer) for number in range(min(rows, len(ids)))]
@@ -217,8 +212,6 @@ def describe_batch(
 
 
 def _token_column(batch: Mapping[str, Any]) -> str:
-    import numpy as np
-
     names = sorted(batch, key=lambda name: (name != "input_ids", not name.endswith("input_ids")))
     for name in names:
         is_of_tokens = name.endswith("ids") and name not in ("segment_ids", "position_ids")
@@ -236,14 +229,8 @@ def _shape(values: Any) -> str:
     return f"{type(values).__name__} of {len(values):,}"
 
 
-def _is_packed(batch: Mapping[str, Any]) -> bool:
-    return "segment_ids" in batch or "position_ids" in batch
-
-
 def _kept(batch: Mapping[str, Any], name: str, ids: Any) -> Any:
     """Which tokens are no padding."""
-    import numpy as np
-
     mask = batch.get(name.replace("input_ids", "attention_mask"))
     if mask is not None:
         return np.not_equal(mask, 0)
@@ -259,8 +246,6 @@ def _row(
     number: int,
     tokenizer: Tokenizer | None,
 ) -> DescribedRow:
-    import numpy as np
-
     length = ids.shape[1]
     begins = np.zeros(length, bool)
     begins[:1] = True
@@ -296,8 +281,6 @@ def _row(
 
 def _trained(batch: Mapping[str, Any], number: int) -> Any | None:
     """Which tokens of a row are trained on, where that is said."""
-    import numpy as np
-
     if "labels" in batch and np.ndim(batch["labels"]) == 2:
         return np.not_equal(batch["labels"][number], _IGNORED_LABEL)
     masks = [np.asarray(batch[name][number]) != 0 for name in _MASKS if name in batch]

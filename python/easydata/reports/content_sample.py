@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Sequence
@@ -112,32 +113,31 @@ def sample_content(
     chosen = _spread(len(others))
     is_sampled = len(chosen) < len(others)
     most = (_ROWS // (len(chosen) + 1), _BYTES // (len(chosen) + 1))
-    reads = []
-    for number in chosen:
-        # The seed is the part's number: a second look gives the same figures.
-        unit = _one_run(others[number], sizes, number) if is_sampled else others[number]
-        reads.append(_read(stream, unit, most))
-    end = _read(stream, last, most)
-    every = [*reads, end]
+    # The seed is the part's number: a second look gives the same figures.
+    units = [
+        _one_run(others[number], sizes, number) if is_sampled else others[number]
+        for number in chosen
+    ]
+    every = [_read(stream, unit, most) for unit in (*units, last)]
+    *reads, end = every
     is_whole = not is_sampled and all(each.share >= 1 for each in every)
-    has_tokens = "input_ids" in _native.schema_of(stream).names
-    found = {}
-    for what in ("rows", "tokens") if has_tokens else ("rows",):
-        if known_rows is not None and not is_whole:
-            counts, weights = [getattr(each, what) for each in every], [each.rows for each in every]
-            found[what] = _estimate(counts, weights, known_rows)
-            continue
-        counts = [getattr(each, what) for each in reads]
-        at_end = getattr(end, what)
+
+    def estimate(what: str) -> Estimate:
+        *counts, at_end = [getattr(each, what) for each in every]
         if is_whole:
-            found[what] = Estimate(sum(counts) + at_end)
-            continue
+            return Estimate(sum(counts) + at_end)
+        if known_rows is not None:
+            return _estimate([*counts, at_end], [each.rows for each in every], known_rows)
         rest = _estimate(counts, [each.bytes for each in reads], total - last["bytes"])
-        found[what] = Estimate(rest.count + round(at_end / (end.share or 1)), rest.plus_minus)
-    if known_rows is not None:
-        found["rows"] = Estimate(known_rows)
-    read = sum(each.bytes for each in every)
-    return ContentSample(found["rows"], found.get("tokens"), min(read / total, 1.0), len(every))
+        return Estimate(rest.count + round(at_end / (end.share or 1)), rest.plus_minus)
+
+    has_tokens = "input_ids" in _native.schema_of(stream).names
+    return ContentSample(
+        estimate("rows") if known_rows is None else Estimate(known_rows),
+        estimate("tokens") if has_tokens else None,
+        min(sum(each.bytes for each in every) / total, 1.0),
+        len(every),
+    )
 
 
 def _spread(count: int) -> list[int]:
@@ -145,11 +145,8 @@ def _spread(count: int) -> list[int]:
     most = _PARTS - 1
     if count <= most:
         return list(range(count))
-    chosen = []
-    for run in range(most):
-        begin, end = count * run // most, count * (run + 1) // most
-        chosen.append(random.Random(run).randrange(begin, end))
-    return chosen
+    ends = itertools.pairwise(count * run // most for run in range(most + 1))
+    return [random.Random(run).randrange(*each) for run, each in enumerate(ends)]
 
 
 def _one_run(unit: dict[str, Any], sizes: Sequence[int | None], seed: int) -> dict[str, Any]:

@@ -7,18 +7,17 @@ figure stands beside that of a random permutation of as many rows, measured in t
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from easydata import _native
 from easydata.reports.row_order import (
     BlockMap,
-    GrainOrder,
     RowOrder,
     Rows,
     Setting,
+    grain_order,
     order_of,
 )
 
@@ -102,10 +101,6 @@ class Rung:
     moves: int
     parts: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers by name."""
-        return asdict(self)
-
 
 @dataclass
 class ShuffleReport:
@@ -124,24 +119,15 @@ class ShuffleReport:
     advice: str
 
 
-class IdealOrder:
-    """A random permutation, by NumPy."""
+def ideal_order(size: int) -> RowOrder:
+    """A random permutation, by NumPy; of many rows, rows drawn at random."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.window_rows = 1
-        self.moves = self.parts = size - 1
-        self._epoch = -1
-        self._order: Rows = np.empty(0, np.int64)
+    def rows(begin: int, end: int, epoch: int) -> Rows:
+        if size > _SAMPLE_ROWS:
+            return np.random.default_rng([epoch, begin]).integers(size, size=end - begin)
+        return np.random.default_rng([epoch]).permutation(size)[begin:end]
 
-    def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at indices `begin` to `end` of an epoch; of a large one rows drawn at random."""
-        if self.size > _SAMPLE_ROWS:
-            return np.random.default_rng([epoch, begin]).integers(self.size, size=end - begin)
-        if epoch != self._epoch:
-            self._order = np.random.default_rng([epoch]).permutation(self.size)
-            self._epoch = epoch
-        return self._order[begin:end]
+    return RowOrder(size, rows, moves=size - 1, parts=size - 1)
 
 
 def measure(
@@ -227,7 +213,7 @@ def cost_of(setting: Setting, blocks: BlockMap, seed: int) -> OrderCost:
 
 def _grain_reads(blocks: BlockMap, seed: int, limits: dict[str, int]) -> tuple[int, float]:
     """Blocks, and bytes of file, that an epoch of "grain" reads, with the cache as it is."""
-    order = GrainOrder(blocks, seed)
+    order = grain_order(blocks, seed)
     at_once = limits["grain_rows_at_once"]
     content = np.diff(blocks.starts) * blocks.row_bytes
     cache: OrderedDict[int, None] = OrderedDict()
@@ -279,7 +265,7 @@ def shuffle_report(
     if blocks.num_rows < 2:
         raise ValueError(f"there is nothing to shuffle: rows in all files: {blocks.num_rows}")
     batch = min(batch_rows, blocks.num_rows)
-    ideal = measure(IdealOrder(blocks.num_rows), blocks, batch)
+    ideal = measure(ideal_order(blocks.num_rows), blocks, batch)
     rungs = []
     for setting in _ladder(chosen, blocks):
         order = order_of(setting, blocks, seed, buffer_seed)
@@ -333,29 +319,25 @@ def _how_to(rung: Rung) -> str:
     return f"shuffle_buffer_size={setting.buffer_rows}"
 
 
-def _is_good(quality: OrderQuality, ideal: OrderQuality, batch: int) -> bool:
-    noise = 2 * abs(ideal.worst_correlation)
-    return (
-        quality.independent_rows >= _GOOD_SHARE * batch
-        and abs(quality.worst_correlation) <= _GOOD_CORRELATION + noise
-    )
-
-
 def _advice(rungs: list[Rung], ideal: OrderQuality, batch: int) -> str:
-    chosen, *others = rungs
-    own = chosen.quality
-    if _is_good(own, ideal, batch):
+    chosen, own = rungs[0], rungs[0].quality
+    noise = 2 * abs(ideal.worst_correlation)
+    good = [
+        rung
+        for rung in rungs
+        if rung.quality.independent_rows >= _GOOD_SHARE * batch
+        and abs(rung.quality.worst_correlation) <= _GOOD_CORRELATION + noise
+    ]
+    if chosen in good:
         said = f"{chosen.name} is as good as random for batches of {batch:,} rows"
-        cheaper = [rung for rung in others if rung.cost.passes < 0.8 * chosen.cost.passes]
-        good = [rung for rung in cheaper if _is_good(rung.quality, ideal, batch)]
-        if good:
+        cheaper = [rung for rung in good if rung.cost.passes < 0.8 * chosen.cost.passes]
+        if cheaper:
             return (
                 f"{said}, and reads the data {chosen.cost.passes:.3g} times an epoch; "
-                f"{_how_to(good[0])} is so, too, at {good[0].cost.passes:.3g}."
+                f"{_how_to(cheaper[0])} is so, too, at {cheaper[0].cost.passes:.3g}."
             )
         return f"{said}; nothing better is needed."
-    good = [rung for rung in others if _is_good(rung.quality, ideal, batch)]
-    better = [rung for rung in others if rung.quality.independent_rows > 1.2 * own.independent_rows]
+    better = [rung for rung in rungs if rung.quality.independent_rows > 1.2 * own.independent_rows]
     if not good and not better:
         return "No setting is better; smaller blocks or more files would help."
     if good:
@@ -374,16 +356,3 @@ def _advice(rungs: list[Rung], ideal: OrderQuality, batch: int) -> str:
         f"{own.independent_rows:,.0f}; it {reads} and holds "
         f"{best.cost.memory / 2**20:,.0f} MB of rows."
     )
-
-
-__all__ = [
-    "IdealOrder",
-    "OrderCost",
-    "OrderQuality",
-    "Rung",
-    "ShuffleReport",
-    "cost_of",
-    "measure",
-    "name_of",
-    "shuffle_report",
-]

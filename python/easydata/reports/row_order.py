@@ -7,9 +7,9 @@ engine's own; what is modelled here is how they lie one upon another.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,23 +45,23 @@ class Setting:
     buffer_rows: int | None = None
 
 
-class RowOrder(Protocol):
+@dataclass(frozen=True)
+class RowOrder:
     """An order of the rows of a source, which are numbered through all shards.
 
     Attributes:
         size: Rows of an epoch.
+        rows: Gives the rows at indices `begin` to `end` of an `epoch`.
         window_rows: Rows that are permuted at once, all of which it costs to know one.
         moves: Rows that a row can be away from where it lies in the source, at most.
         parts: Rows that two neighbours in a block can be apart, at most.
     """
 
     size: int
-    window_rows: int
-    moves: int
-    parts: int
-
-    def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at indices `begin` to `end` of an epoch."""
+    rows: Callable[[int, int, int], Rows]
+    window_rows: int = 1
+    moves: int = 0
+    parts: int = 1
 
 
 class BlockMap:
@@ -82,7 +82,8 @@ class BlockMap:
         self._native = source._source
         self._orders: dict[tuple[int, int], Rows] = {}
         self.estimated = False
-        sizes = [_bytes_of(source, name) for name in source.shard_names]
+        files = source._listing
+        sizes = [files.size_of(number) or 0 for number in range(len(files))]
         starts, self.uncounted_bytes = self._shard_starts(sizes)
         counts = np.array([len(rows) - 1 for rows in starts], np.int64)
         self._first_blocks = np.concatenate([[0], np.cumsum(counts)])
@@ -156,13 +157,13 @@ class BlockMap:
         self, columns: Columns | None, shard: int, row: int | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Rows of a shard from a row on; block by block at random where that is None."""
-        order: dict[str, Any] = {"start_row": row} if row is not None else {"mode": "blocks"}
+        order: dict[str, Any] = {"mode": "blocks"} if row is None else {}
         on_error: OnError = "raise" if self._source._errors["on_error"] == "raise" else "skip"
         stream = self._native.stream(
             None if columns is None else dict(columns),
             [self._source.shard_names[shard]],
-            on_error=on_error,
-            **order,
+            row or 0,
+            _native.SourceStageOptions(on_error=on_error, **order),
         )
         return iter(_native.iterate_batches(stream))
 
@@ -180,84 +181,61 @@ class BlockMap:
         return content / max(1, rows)
 
 
-class SourceOrder:
+def _source_order(blocks: BlockMap) -> RowOrder:
     """The rows as they lie."""
-
-    def __init__(self, blocks: BlockMap) -> None:
-        self.size = blocks.num_rows
-        self.window_rows = 1
-        self.moves = 0
-        self.parts = 1
-
-    def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at indices `begin` to `end` of an epoch."""
-        return np.arange(begin, end, dtype=np.int64)
+    return RowOrder(blocks.num_rows, lambda begin, end, epoch: np.arange(begin, end))
 
 
-class BlockOrder:
+def _block_order(blocks: BlockMap, seed: int) -> RowOrder:
     """Blocks in random order, each read as it is."""
 
-    def __init__(self, blocks: BlockMap, seed: int) -> None:
-        self.size = blocks.num_rows
-        self.window_rows = 1
-        self.moves = self.size - 1
-        self.parts = 1
-        self._blocks = blocks
-        self._seed = seed
-
-    def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at indices `begin` to `end` of an epoch."""
-        order = self._blocks.block_order(self._seed, epoch)
-        sizes = np.diff(self._blocks.starts)[order]
+    def rows(begin: int, end: int, epoch: int) -> Rows:
+        order = blocks.block_order(seed, epoch)
+        sizes = np.diff(blocks.starts)[order]
         ends = np.cumsum(sizes)
         first, last = np.searchsorted(ends, [begin, end - 1], "right")
         own = slice(first, last + 1)
         before = ends[own] - sizes[own]
         indices = np.arange(before[0], ends[last], dtype=np.int64)
-        rows = indices + np.repeat(self._blocks.starts[order[own]] - before, sizes[own])
-        chosen: Rows = rows[begin - before[0] : end - before[0]]
+        found = indices + np.repeat(blocks.starts[order[own]] - before, sizes[own])
+        chosen: Rows = found[begin - before[0] : end - before[0]]
         return chosen
 
+    return RowOrder(blocks.num_rows, rows, moves=blocks.num_rows - 1)
 
-class WindowOrder:
+
+def _window_order(order: RowOrder, window_rows: int, seed: int) -> RowOrder:
     """Rows of another order, permuted within windows of so many."""
+    most = order.size - 1
 
-    def __init__(self, order: RowOrder, window_rows: int, seed: int) -> None:
-        self.size = order.size
-        self.window_rows = max(order.window_rows, min(window_rows, order.size))
-        self.moves = min(order.moves + window_rows - 1, self.size - 1)
-        # Neighbours may lie in windows side by side.
-        self.parts = min(order.parts + 2 * (window_rows - 1), self.size - 1)
-        self._order = order
-        self._rows = window_rows
-        self._seed = seed
-
-    def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at indices `begin` to `end` of an epoch."""
+    def rows(begin: int, end: int, epoch: int) -> Rows:
         parts = []
-        for window in range(begin // self._rows, -(-end // self._rows)):
-            first = window * self._rows
-            last = min(first + self._rows, self.size)
-            order = _native.window_order(self._seed, epoch, window, last - first)
-            wanted = order[max(begin - first, 0) : end - first]
-            parts.append(self._order.rows(first, last, epoch)[wanted])
-        rows: Rows = np.concatenate(parts)
-        return rows
+        for window in range(begin // window_rows, -(-end // window_rows)):
+            first = window * window_rows
+            last = min(first + window_rows, order.size)
+            permuted = _native.window_order(seed, epoch, window, last - first)
+            wanted = permuted[max(begin - first, 0) : end - first]
+            parts.append(order.rows(first, last, epoch)[wanted])
+        return np.concatenate(parts)
+
+    return RowOrder(
+        order.size,
+        rows,
+        window_rows=max(order.window_rows, min(window_rows, order.size)),
+        moves=min(order.moves + window_rows - 1, most),
+        # Neighbours may lie in windows side by side.
+        parts=min(order.parts + 2 * (window_rows - 1), most),
+    )
 
 
-class GrainOrder:
+def grain_order(blocks: BlockMap, seed: int) -> RowOrder:
     """Grain's permutation of all rows."""
+    size = blocks.num_rows
 
-    def __init__(self, blocks: BlockMap, seed: int) -> None:
-        self.size = blocks.num_rows
-        self.window_rows = 1
-        self.moves = self.parts = self.size - 1
-        self._seed = seed
+    def rows(begin: int, end: int, epoch: int) -> Rows:
+        return np.array(_native.grain_permuted(size, seed, epoch, begin, end), np.int64)
 
-    def rows(self, begin: int, end: int, epoch: int) -> Rows:
-        """The rows at indices `begin` to `end` of an epoch."""
-        rows = _native.grain_permuted(self.size, self._seed, epoch, begin, end)
-        return np.array(rows, np.int64)
+    return RowOrder(size, rows, moves=size - 1, parts=size - 1)
 
 
 def order_of(setting: Setting, blocks: BlockMap, seed: int, buffer_seed: int) -> RowOrder:
@@ -273,27 +251,21 @@ def order_of(setting: Setting, blocks: BlockMap, seed: int, buffer_seed: int) ->
         buffer_seed: Of LoadStageConfig.shuffle_buffer_size.
     """
     limits = _native.shuffle_limits()
-    order: RowOrder
     if setting.mode is None:
-        order = SourceOrder(blocks)
+        order = _source_order(blocks)
     elif setting.mode == "grain":
-        order = GrainOrder(blocks, seed)
+        order = grain_order(blocks, seed)
     else:
-        order = BlockOrder(blocks, seed)
+        order = _block_order(blocks, seed)
     if setting.mode == "rows":
         content = setting.window_bytes or limits["rows_window_bytes"]
-        order = WindowOrder(order, rows_within(content, blocks), seed)
+        order = _window_order(order, rows_within(content, blocks), seed)
     if setting.buffer_rows is not None:
         most = rows_within(limits["window_bytes"], blocks)
-        order = WindowOrder(order, min(setting.buffer_rows, most), buffer_seed)
+        order = _window_order(order, min(setting.buffer_rows, most), buffer_seed)
     return order
 
 
 def rows_within(content: int, blocks: BlockMap) -> int:
     """Rows of average content with which a window of so many bytes closes."""
     return max(1, int(np.ceil(content / max(blocks.row_bytes, 1e-9))))
-
-
-def _bytes_of(source: FileSource, shard: str) -> int:
-    info = source.get_shard_info(shard)
-    return 0 if info is None else info.byte_size or 0

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, Unpack
 
 from easydata import _native
-from easydata.core.config import DatasetConfig
 from easydata.core.takes_options import takes_options_of
 from easydata.sources.data_files import DataFiles, list_data_files
 from easydata.sources.files import FileSource
@@ -62,19 +61,8 @@ class ArrayRecordShardedSource(FileSource):
         **options: Unpack[FileOptions],
     ) -> None:
         super().__init__(data_files, storage_options, **options)
-        self._column = column
-        self._decode = decode or records_of(self._listing)
-
-    @classmethod
-    def _of_config(
-        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
-    ) -> FileSource:
-        decode = config.decode or records_of(files)
-        column = config.content_field if decode == "text" else None
-        return cls(files, column=column, decode=decode, **options)
-
-    def _format_options(self) -> dict[str, object]:
-        return {"column": self._column or "", "decode": self._decode}
+        decode = decode or records_of(self._listing)
+        self._format_options = {"column": column or "", "decode": decode}
 
 
 class ArrayRecordDataSource:

@@ -136,7 +136,7 @@ class CompositeShardedSource(
             shards=[(name, index, own) for name, (index, own) in self._shards.items()],
             rows=self._rows_plan(),
             notice=_log.warning,
-            **self._given,
+            options=_native.VocabularyOptions(**self._given),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -95,7 +96,9 @@ def create_source(
         source = source.transform(step)
     if any(map(gives_examples, steps)):
         source = kept_tokens(source, config)
-    _refuse_idle(config, source)
+    named = dataclasses.replace(config, name=config.name or "dataset_0")
+    rows = [(str(named.name), source._stream(), True)]
+    refuse_idle_options({"datasets": [named]}, {"source"}, rows)  # of options that do nothing
     return source
 
 
@@ -196,26 +199,21 @@ def transforms_of(
     Raises:
         ConfigError: One makes examples, and names no tokenizer or other options than it has.
     """
+    made = functools.partial(_transform, dataset, tokenizer_config, get_tokenizer)
     if dataset.transform is not None:
-        return [
-            _transform(dataset, "transform", dataset.transform, tokenizer_config, get_tokenizer)
-        ]
+        return [made("transform", dataset.transform)]
     steps: list[Any] = []
     for position, choice in enumerate(dataset.transforms or ()):
-        made = column_steps(choice)
-        if not made:
-            option = f"transforms[{position}]"
-            made = [_transform(dataset, option, choice, tokenizer_config, get_tokenizer)]
-        steps += made
+        steps += column_steps(choice) or [made(f"transforms[{position}]", choice)]
     return steps
 
 
 def _transform(
     dataset: DatasetConfig,
-    option: str,
-    choice: Any,
     tokenizer_config: TokenizerConfig | None,
     get_tokenizer: Callable[[TokenizerConfig], Tokenizer],
+    option: str,
+    choice: Any,
 ) -> Any:
     """One transform: an object, an import path, or one that makes examples, by name."""
     if isinstance(choice, Mapping) and "name" not in choice:
@@ -253,14 +251,6 @@ def rows_path_of(dataset: DatasetConfig) -> str | None:
     return dataset.quarantine_path if dataset.on_error == "quarantine" else None
 
 
-def _refuse_idle(config: DatasetConfig, source: ShardedDataSource[Any]) -> None:
-    """Raises ConfigError for options that do nothing to these rows."""
-    named = dataclasses.replace(config, name=config.name or "dataset_0")
-    refuse_idle_options(
-        {"datasets": [named]}, {"source"}, [(str(named.name), source._stream(), True)]
-    )
-
-
 def window_bytes_of(config: DatasetConfig) -> int | None:
     """`config.shuffle_window_bytes` as a number; None where it is unset."""
     return size_of_option("shuffle_window_bytes", config.shuffle_window_bytes)
@@ -284,7 +274,6 @@ def _unlimited(
     config: DatasetConfig, known: KnownFiles | None, commits: dict[str, str] | None = None
 ) -> ShardedDataSource[Any]:
     data: Any = config.data_files
-    kind = None if config.type is None else str(config.type).lower()
     if not names_data(data):
         refuse_decode(config, "the data are in memory")
         if isinstance(data, ShardedDataSource):
@@ -297,8 +286,7 @@ def _unlimited(
             config, commits, *(() if known is None else (known.splits, known.listing))
         )
     files = _listed(config, commits) if known is None else known.listing
-    if kind is None:
-        kind = _format_of(files.uris, data)
+    kind = _format_of(files.uris, data) if config.type is None else str(config.type).lower()
     return of_format(kind, files, config)
 
 
@@ -351,7 +339,7 @@ def _format_of(files: list[str], data: Any) -> str:
             f"the format of {unknown} is not clear from its name; give type= "
             f"({either(format_names())})"
         )
-    kinds = {_kind_of(name) for name in formats}
+    kinds = {known.kind for known in _native.data_formats() if known.name in formats}
     if len(kinds) > 1:
         found = ", ".join(f"{count} {name}" for name, count in sorted(formats.items()))
         raise ValueError(
@@ -359,8 +347,3 @@ def _format_of(files: list[str], data: Any) -> str:
             f"'*.{min(formats)}', or give each its own dataset"
         )
     return "json" if kinds == {"json"} and set(formats) != {"jsonl"} else min(formats)
-
-
-def _kind_of(name: str) -> str:
-    found = _native.find_format(name)
-    return name if found is None else found.kind

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
-from easydata.core.config import DatasetConfig
-from easydata.core.config_class import options_of
 from easydata.core.takes_options import takes_options_of
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource, Row
@@ -33,9 +31,10 @@ class CsvShardedSource(FileSource):
         data_files: A path, a pattern (`**` too), a folder, or a list of them.
         storage_options: Credentials for files on other machines, and how often to retry; see
             docs/guide/stores.md.
-        delimiter: The one character between fields; a tab may be written as a backslash and t.
-        quotechar: The one character around fields that hold delimiters or line ends. "": nothing is
-            quoted, and quotes are text (`csv.QUOTE_NONE`).
+        delimiter: The one ASCII character between fields; a tab may be written as a backslash and
+            t.
+        quotechar: The one ASCII character around fields that hold delimiters or line ends. "":
+            nothing is quoted, and quotes are text (`csv.QUOTE_NONE`).
         encoding: How text is encoded, by a name that Python has for it: "latin-1", "cp1252",
             "utf-16", ... A record that cannot be decoded is a row with an error.
         header: Whether the first record names the columns; None: unless `column_names` does. Where
@@ -62,7 +61,7 @@ class CsvShardedSource(FileSource):
         **options: Unpack[CompressedFileOptions],
     ) -> None:
         super().__init__(data_files, storage_options, **options)
-        self._dialect = {
+        dialect = {
             "delimiter": delimiter,
             "quotechar": quotechar,
             "encoding": encoding,
@@ -70,19 +69,8 @@ class CsvShardedSource(FileSource):
             "column_names": None if column_names is None else list(column_names),
             "comment": comment,
         }
+        self._format_options = {each: value for each, value in dialect.items() if value is not None}
         self._made_for_rows: _native.Source | None = None
-
-    @classmethod
-    def _of_config(
-        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
-    ) -> FileSource:
-        dialect = options_of(config, "CsvOptions")
-        if dialect["delimiter"] is None:
-            dialect["delimiter"] = "\t" if kind == "tsv" else ","
-        return cls(files, **dialect, **options)
-
-    def _format_options(self) -> dict[str, object]:
-        return {name: value for name, value in self._dialect.items() if value is not None}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_made_for_rows": None}
@@ -97,6 +85,5 @@ class CsvShardedSource(FileSource):
     def _plan_of_rows(self) -> _native.Plan:
         """The plan of rows that hold what has no column, too."""
         if self._made_for_rows is None:
-            options = {**self._format_options(), "keep_rest": True}
-            self._made_for_rows = self._make(options)
+            self._made_for_rows = self._make({**self._format_options, "keep_rest": True})
         return self._plan_of(self._made_for_rows)

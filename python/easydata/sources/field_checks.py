@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from easydata import _native
-from easydata.sources.first_rows import LookedAt, first_fields
+from easydata.sources.first_rows import first_fields
+from easydata.sources.rows_in_shards import RowsInShards
 from easydata.transforms.base import _Step
 
 _log = logging.getLogger("easydata")
 
 
-def check_step(root: LookedAt, before: Sequence[_Step], step: _Step) -> None:
+def check_step(root: RowsInShards[Any], before: Sequence[_Step], step: _Step) -> None:
     """Raises ValueError where the rows that come of `before` lack what a step names."""
     wanted, taken = step._fields_named(), step._fields_taken()
     one_of = step._fields_one_of()

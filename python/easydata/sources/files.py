@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 from easydata import _native
 from easydata.core.choices import Identity
-from easydata.core.config import DatasetConfig
 from easydata.core.signatures import FileSourceSignature
 from easydata.core.sizes import size_of_option
 from easydata.keywords import explain
@@ -56,6 +55,9 @@ class FileSource(
     _format = ""
     """The format of the files, by a name of the registry (src/easydata/config/data_formats.h)."""
 
+    _format_options: Mapping[str, object] = {}
+    """The options that the format itself has (src/easydata/source/data_format.h)."""
+
     def _take(
         self,
         data_files: DataFiles | _native.FileListing,
@@ -87,19 +89,11 @@ class FileSource(
         self._errors = {**options, "quarantine_path": _native.user_path(os.fspath(path or ""))}
         self._identity: Identity = identity
         self._hive_partitioning = hive_partitioning
-        self._zstd_max_window = _window(zstd_max_window)
+        window = size_of_option("zstd_max_window", zstd_max_window)
+        if window is not None and window < 1:
+            raise ValueError(f"zstd_max_window: must be at least 1; it is {zstd_max_window!r}")
+        self._zstd_max_window = window
         self._made: _native.Source | None = None
-
-    @classmethod
-    def _of_config(
-        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
-    ) -> FileSource:
-        """The source of a dataset's files, of the format `kind`; `options` are those of all."""
-        return cls(files, **options)
-
-    def _format_options(self) -> dict[str, object]:
-        """The options that the format itself has (src/easydata/source/data_format.h)."""
-        return {}
 
     def identified(self) -> _native.FileListing:
         """The listing with the identities that were asked for; hashing is done once."""
@@ -109,14 +103,15 @@ class FileSource(
     @property
     def _source(self) -> _native.Source:
         if self._made is None:
-            self._made = self._make(self._format_options())
+            self._made = self._make(self._format_options)
         return self._made
 
-    def _make(self, options: dict[str, object]) -> _native.Source:
+    def _make(self, options: Mapping[str, object]) -> _native.Source:
+        options = dict(options)
         if self._zstd_max_window is not None:
-            options = {**options, "zstd_max_window": self._zstd_max_window}
+            options["zstd_max_window"] = self._zstd_max_window
         if self._hive_partitioning:
-            options = {**options, "hive_partitioning": True}
+            options["hive_partitioning"] = True
         try:
             return _native.make_source(self.identified(), self._format, options)
         except TypeError as error:
@@ -135,19 +130,6 @@ class FileSource(
     def shard_names(self) -> Sequence[str]:
         """The files' paths, sorted."""
         return tuple(self._files)
-
-    def open_shard(self, shard_name: str) -> Iterator[Row]:
-        """The rows of a file as dicts, in order. Reading goes on ahead on the engine's threads."""
-        return self.open_shard_at_row(shard_name, 0)
-
-    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Row]:
-        """The rows of a file from row `row` on; none where it has no more.
-
-        Parquet is entered by row group, Arrow by record batch, lines of text by an index that is
-        built while reading (or by counting line ends); compressed text and JSON arrays are read,
-        though not parsed, from their start.
-        """
-        return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
 
     def __iter__(self) -> Iterator[Row]:
         return _native.iterate_rows(self._stream())
@@ -209,19 +191,12 @@ class FileSource(
     def _plan_of(self, source: _native.Source) -> _native.Plan:
         return _native.file_rows(
             source,
-            name=self._name,
-            **self._errors,
+            _native.SourceStageOptions(
+                name=self._name, column_types=self._column_types, **self._errors
+            ),
             report=None if self._raises else _logger.warning,
             columns=self._columns,
-            column_types=self._column_types,
         )
-
-
-def _window(size: str | int | None) -> int | None:
-    window = size_of_option("zstd_max_window", size)
-    if window is not None and window < 1:
-        raise ValueError(f"zstd_max_window: must be at least 1; it is {size!r}")
-    return window
 
 
 class FormatSource(FileSource):
@@ -239,12 +214,6 @@ class FormatSource(FileSource):
         super().__init__(data_files, **options)
         self._format = format
 
-    @classmethod
-    def _of_config(
-        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
-    ) -> FileSource:
-        return cls(files, kind, **options)
-
 
 class SelectedFileRows(PlannedSource[Row]):
     """Rows of files by their numbers among those of all files, as one shard.
@@ -259,10 +228,8 @@ class SelectedFileRows(PlannedSource[Row]):
         self._files = files
         self._numbers = numbers
 
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """The one shard's name."""
-        return ("rows",)
+    shard_names = ("rows",)
+    """The one shard's name."""
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """The number of rows."""

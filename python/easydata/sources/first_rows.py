@@ -6,9 +6,10 @@ import contextlib
 import copy
 import itertools
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from easydata import _native
+from easydata.sources.rows_in_shards import RowsInShards
 from easydata.transforms.base import Example, _Step, run_steps
 
 # Rows that a look ahead reads at once: the first, which often tells all, and a good many.
@@ -17,22 +18,12 @@ _LOOKS = (1, 1000)
 LOOKED_AT = 1000
 
 
-class LookedAt(Protocol):
-    """What is looked at: a source, as far as that goes."""
-
-    @property
-    def _plan(self) -> _native.Plan: ...
-
-    def iter_shards(self) -> Iterator[Any]:
-        """The rows of all shards."""
-
-
-def first_row(source: LookedAt) -> Example | None:
+def first_row(source: RowsInShards[Any]) -> Example | None:
     """The first row of a source, or None if there is none."""
     return next(first_rows(source), None)
 
 
-def first_rows(source: LookedAt, steps: Sequence[_Step] = ()) -> Iterator[Example]:
+def first_rows(source: RowsInShards[Any], steps: Sequence[_Step] = ()) -> Iterator[Example]:
     """The first rows that `steps` make of a source's rows; of files, those at hand at once.
 
     The steps get copies: looking must not change what is looked at.
@@ -44,7 +35,7 @@ def first_rows(source: LookedAt, steps: Sequence[_Step] = ()) -> Iterator[Exampl
 
 
 def first_fields(
-    source: LookedAt, wanted: Sequence[str], steps: Sequence[_Step] = ()
+    source: RowsInShards[Any], wanted: Sequence[str], steps: Sequence[_Step] = ()
 ) -> Iterator[Sequence[str]]:
     """The fields of the first rows that `steps` make of a source's, row by row.
 
@@ -64,7 +55,7 @@ def first_fields(
             return
 
 
-def _peeked(source: LookedAt) -> Generator[Any]:
+def _peeked(source: RowsInShards[Any]) -> Generator[Any]:
     """The rows of a source, for a look ahead that leaves no trace."""
     seen = 0
     for count in _LOOKS:

@@ -7,7 +7,7 @@ from typing import Any
 from easydata import _native
 from easydata.core.config import DatasetConfig
 from easydata.core.config_class import options_of
-from easydata.sources.array_record import ArrayRecordShardedSource
+from easydata.sources.array_record import ArrayRecordShardedSource, records_of
 from easydata.sources.arrow import ArrowShardedSource
 from easydata.sources.csv import CsvShardedSource
 from easydata.sources.files import FileSource, FormatSource
@@ -67,5 +67,36 @@ def of_format(name: str, files: _native.FileListing, config: DatasetConfig) -> F
     }
     if "zstd_max_window" in found.options:
         options["zstd_max_window"] = config.zstd_max_window
-    reader = _CLASSES.get(found.kind, FormatSource)
-    return reader._of_config(files, found.name, config, options)
+    options |= _own_options(found, files, config)
+    source = _CLASSES.get(found.kind, FormatSource)(files, **options)
+    if isinstance(source, TokenFilesShardedSource):
+        source._format = found.name  # whatever the files are called
+    return source
+
+
+def _own_options(
+    found: _native.DataFormat, files: _native.FileListing, config: DatasetConfig
+) -> dict[str, Any]:
+    """What a config says of the options that only sources of this format have."""
+    match found.kind:
+        case "json":
+            # "json" is any of its forms; "jsonl" is one value a line, whatever a file is called.
+            return {"jsonl": None if found.name == "json" else True, "field": config.field}
+        case "parquet":
+            return {"columns": config.columns}
+        case "arrow":
+            return {}
+        case "csv" | "tsv":
+            dialect = options_of(config, "CsvOptions")
+            if dialect["delimiter"] is None:
+                dialect["delimiter"] = "\t" if found.kind == "tsv" else ","
+            return dialect
+        case "txt":
+            return {"text_field": config.content_field, "sample_by": config.sample_by}
+        case "array_record":
+            decode = config.decode or records_of(files)
+            column = config.content_field if decode == "text" else None
+            return {"column": column, "decode": decode}
+        case "bin" | "npy":
+            return options_of(config, "TokenFileOptions")
+    return {"format": found.name}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from easydata import _native
 from easydata.core.config import DatasetConfig
 from easydata.sources.read_once import ReadOnce
-from easydata.sources.rows_in_shards import ShardInfo
+from easydata.sources.rows_in_shards import ShardInfo, no_length
 from easydata.sources.sharded_source import (
     Part,
     PlannedSource,
@@ -54,7 +54,22 @@ _EXACT_STEPS = {
 }
 
 
-class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
+class _OneShard(PlannedSource[dict[str, Any]]):
+    """Data that people have, as one shard that is called after it."""
+
+    _unnamed = ""
+    """What it is called where nobody gives it a name."""
+
+    def __init__(self, name: str | None) -> None:
+        self._label = name or ""
+
+    @property
+    def shard_names(self) -> Sequence[str]:
+        """The one shard's name."""
+        return (f"{self._label or self._unnamed}:0",)
+
+
+class HFDatasetShardedSource(_OneShard):
     """A dataset in memory as one shard.
 
     Map-style datasets are read as Arrow tables with their indices applied, streaming ones in Arrow
@@ -69,6 +84,8 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         name: What stats() calls the dataset, and the shard's name, to which ":0" is added.
     """
 
+    _unnamed = "hf_dataset"
+
     def __init__(self, dataset: Any, name: str | None = None) -> None:
         if not (hasattr(dataset, "__iter__") or _is_indexable(dataset)):
             raise TypeError(
@@ -81,8 +98,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
             raise TypeError(f"got a dict of datasets: choose one of its splits ({splits})")
         # What looks at the first rows of an iterator must not take them from who reads them.
         self._dataset: Any = _read_once(dataset) if isinstance(dataset, Iterator) else dataset
-        self._name = name or "hf_dataset"
-        self._label = name or ""
+        super().__init__(name)
 
     @property
     def is_streaming(self) -> bool:
@@ -94,11 +110,6 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         """Number of rows, where the dataset knows it."""
         return None if self.is_streaming else len(self._dataset)
 
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """The one shard's name."""
-        return (f"{self._name}:0",)
-
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """The number of rows, where the dataset knows it."""
         self._check(shard_name)
@@ -106,14 +117,11 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
 
     def __len__(self) -> int:
         if self.is_streaming:
-            raise TypeError(
-                "a streaming dataset does not know its number of rows before they are read; count "
-                "them by sum(1 for _ in source), or save them, and read the files"
-            )
+            raise no_length("a streaming dataset")
         return len(self._dataset)
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        return (self._dataset,), {"name": self._name} if self._label else {}
+        return (self._dataset,), {"name": self._label} if self._label else {}
 
     def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[dict[str, Any]] | None:
         if isinstance(rewrite, Shuffle):
@@ -123,7 +131,9 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
                 raise rewrite.refused("a streaming dataset reads one row after the other")
             return self._selected(rewrite.numbers(len(self)))
         if isinstance(rewrite, Part) and rewrite.name == "split" and not self.is_streaming:
-            return self._selected(_native.part_numbers(len(self), **rewrite.options))
+            return self._selected(
+                _native.part_numbers(len(self), _native.PartOptions(**rewrite.options))
+            )
         return None
 
     def _selected(
@@ -140,25 +150,19 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         if shard_name != self.shard_names[0]:
             raise _native.MissingKey(f"there is no shard {shard_name}, only {self.shard_names[0]}")
 
-    def open_shard(self, shard_name: str) -> Iterator[dict[str, Any]]:
-        """The rows, in order."""
-        return self.open_shard_at_row(shard_name, 0)
-
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[dict[str, Any]]:
         """The rows from row `row` on; a streaming dataset passes over those before."""
         self._check(shard_name)
         if self._arrow_schema() is not None:
-            return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
+            return super().open_shard_at_row(shard_name, row)
         return self._plain_rows(row)
 
     def _plain_rows(self, row: int) -> Iterator[dict[str, Any]]:
-        if not self.is_streaming:
-            for index in range(row, len(self._dataset)):
-                # A copy: what is done to a row must not change the caller's.
-                yield dict(self._dataset[index])
-            return
-        for example in _skipped(self._dataset, row):
-            yield dict(example)
+        if self.is_streaming:
+            rows = _skipped(self._dataset, row)
+        else:
+            rows = (self._dataset[index] for index in range(row, len(self._dataset)))
+        yield from map(dict, rows)  # copies: what is done to a row must not change the caller's
 
     def _arrow_schema(self) -> pa.Schema | None:
         """The columns, or None where the rows have to be asked for one by one."""
@@ -201,7 +205,7 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
                     'a streaming dataset has no blocks to shuffle; use "rows", which shuffles its '
                     "rows within windows"
                 )
-            return _native.shuffled_rows(self._rows_as_they_are(), **order.options())
+            return _native.shuffled_rows(self._rows_as_they_are(), order.options())
         if order.window_bytes is not None:
             raise ValueError(
                 "window_bytes is for rows that are read in a window; those of a dataset at hand "
@@ -212,20 +216,21 @@ class HFDatasetShardedSource(PlannedSource[dict[str, Any]]):
         dataset = self._dataset
 
         def rows(_: str, row: int, epoch: int) -> Iterator[Any]:
-            indices = _ShuffledIndices(order, len(dataset), epoch)
+            chunks = _shuffled(order, len(dataset), epoch, row)
             if schema is None:
-                return _chosen_rows(dataset, indices, row)
-            return _chosen_tables(dataset.with_format("arrow"), indices, row)
+                return (dict(dataset[index]) for chunk in chunks for index in chunk)
+            tables = dataset.with_format("arrow")
+            return (batch for chunk in chunks for batch in _batches(tables[chunk]))
 
         shuffled = self._rows_as_they_are(
             open=rows,
             schema=schema,
             description={**self._description(), "shuffle": order.shuffle},
             num_rows=self.estimated_length,
-            mode="blocks",  # rows() shuffles; any row is at hand, so there is no window
-            seed=order.seed,
+            # rows() shuffles; any row is at hand, so there is no window
+            order=_native.SourceShuffleOptions(mode="blocks", seed=order.seed),
         )
-        return _native.shuffled_rows(shuffled, **order.options())
+        return _native.shuffled_rows(shuffled, order.options())
 
     def _description(self) -> dict[str, Any]:
         return {
@@ -243,9 +248,10 @@ class TableShardedSource(HFDatasetShardedSource):
         name: What stats() calls it, and the shard's name, to which ":0" is added.
     """
 
+    _unnamed = "table"
+
     def __init__(self, table: pa.Table, name: str | None = None) -> None:
-        super().__init__(TableRows(table), name or "table")
-        self._label = name or ""
+        super().__init__(TableRows(table), name)
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         return (), {"rows": len(self), "columns": self._dataset.table.column_names}
@@ -262,7 +268,7 @@ class TableShardedSource(HFDatasetShardedSource):
         return described if digest is None else {**described, "numbers": digest}
 
 
-class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
+class ArrowBatchesSource(_OneShard):
     """Batches of Arrow's as one shard: of a `pyarrow.dataset`, or of what can be read once.
 
     Args:
@@ -270,15 +276,11 @@ class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
         name: What stats() calls it, and the shard's name, to which ":0" is added.
     """
 
-    def __init__(self, data: Any, name: str | None = None) -> None:
-        self._data = data
-        self._name = name or "arrow"
-        self._label = name or ""
+    _unnamed = "arrow"
 
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """The one shard's name."""
-        return (f"{self._name}:0",)
+    def __init__(self, data: Any, name: str | None = None) -> None:
+        super().__init__(name)
+        self._data = data
 
     def __len__(self) -> int:
         if isinstance(self._data, BatchesOnce):
@@ -291,10 +293,6 @@ class ArrowBatchesSource(PlannedSource[dict[str, Any]]):
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         kind = "read once" if isinstance(self._data, BatchesOnce) else "dataset"
         return (kind,), {"columns": list(self._data.schema.names)}
-
-    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[dict[str, Any]]:
-        """The rows from row `row` on; those before are read."""
-        return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
 
     def _batches(self, shard: str, row: int, state: str | None = None) -> Iterator[pa.RecordBatch]:
         if isinstance(self._data, BatchesOnce):
@@ -402,9 +400,9 @@ def _is_decoded(feature: Any) -> bool:
     return inner is not None and _is_decoded(inner)
 
 
-def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
+def _batches(table: pa.Table) -> list[pa.RecordBatch]:
     # Rows chosen by index come as one chunk each.
-    yield from table.combine_chunks().to_batches()
+    return list(table.combine_chunks().to_batches())
 
 
 def _tables(dataset: Any, row: int) -> Iterator[pa.RecordBatch]:
@@ -412,43 +410,21 @@ def _tables(dataset: Any, row: int) -> Iterator[pa.RecordBatch]:
         yield from _batches(dataset[begin : begin + _ROWS_AT_ONCE])
 
 
-class _ShuffledIndices:
-    """Which row of `size` comes at each index of a shuffled pass."""
-
-    def __init__(self, order: Shuffle, size: int, epoch: int) -> None:
-        self._order = order
-        self._size = size
-        self._epoch = epoch
-
-    def chunks(self, begin: int) -> Iterator[Sequence[int]]:
-        """The rows of the indices from `begin` on, in chunks on a fixed grid."""
-        if self._order.shuffle == "blocks":
-            yield from self._blocks(begin)
-            return
-        choose = _native.grain_permuted if self._order.shuffle == "grain" else _native.permuted
-        while begin < self._size:
-            end = min((begin // _ROWS_AT_ONCE + 1) * _ROWS_AT_ONCE, self._size)
-            yield choose(self._size, self._order.seed, self._epoch, begin, end)
-            begin = end
-
-    def _blocks(self, skip: int) -> Iterator[Sequence[int]]:
-        blocks = -(-self._size // _ROWS_AT_ONCE)
-        for block in _native.permuted(blocks, self._order.seed, self._epoch, 0, blocks):
-            rows = range(block * _ROWS_AT_ONCE, min((block + 1) * _ROWS_AT_ONCE, self._size))
-            if skip < len(rows):
-                yield rows[skip:]
-            skip = max(0, skip - len(rows))
-
-
-def _chosen_tables(dataset: Any, indices: _ShuffledIndices, row: int) -> Iterator[pa.RecordBatch]:
-    for chunk in indices.chunks(row):
-        yield from _batches(dataset[chunk])
-
-
-def _chosen_rows(dataset: Any, indices: _ShuffledIndices, row: int) -> Iterator[dict[str, Any]]:
-    for chunk in indices.chunks(row):
-        for index in chunk:
-            yield dict(dataset[index])
+def _shuffled(order: Shuffle, size: int, epoch: int, begin: int) -> Iterator[Sequence[int]]:
+    """The rows, of `size`, at the indices from `begin` on of a pass, in chunks on a fixed grid."""
+    if order.shuffle == "blocks":
+        blocks = -(-size // _ROWS_AT_ONCE)
+        for block in _native.permuted(blocks, order.seed, epoch, 0, blocks):
+            rows = range(block * _ROWS_AT_ONCE, min((block + 1) * _ROWS_AT_ONCE, size))
+            if begin < len(rows):
+                yield rows[begin:]
+            begin = max(0, begin - len(rows))
+        return
+    choose = _native.grain_permuted if order.shuffle == "grain" else _native.permuted
+    while begin < size:
+        end = min((begin // _ROWS_AT_ONCE + 1) * _ROWS_AT_ONCE, size)
+        yield choose(size, order.seed, epoch, begin, end)
+        begin = end
 
 
 class _StreamedTables:
@@ -474,7 +450,7 @@ class _StreamedTables:
 
     def __next__(self) -> pa.RecordBatch:
         while not self._batches:
-            self._batches = list(_batches(next(self._tables)))[::-1]
+            self._batches = _batches(next(self._tables))[::-1]
         return self._batches.pop()
 
     def state(self) -> str | None:

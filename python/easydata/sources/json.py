@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
-from easydata.core.config import DatasetConfig
 from easydata.core.takes_options import takes_options_of
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource
@@ -45,17 +44,5 @@ class JsonShardedSource(FileSource):
         super().__init__(data_files, storage_options, **options)
         if field == "":
             raise ValueError("field: must name a field; without it, the rows are the file's own")
-        self._jsonl = jsonl
-        self._field = field
-
-    @classmethod
-    def _of_config(
-        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
-    ) -> FileSource:
-        # "json" is any of its forms; "jsonl" is one value a line, whatever the files are called.
-        jsonl = None if kind == "json" else True
-        return cls(files, jsonl=jsonl, field=config.field, **options)
-
-    def _format_options(self) -> dict[str, object]:
-        layout = {True: "lines", False: "document", None: "auto"}[self._jsonl]
-        return {"layout": layout, "field": self._field or ""}
+        layout = {True: "lines", False: "document", None: "auto"}[jsonl]
+        self._format_options = {"layout": layout, "field": field or ""}

@@ -35,20 +35,16 @@ class LimitedShardedSource(WrapperSource[Example]):
         self._counts: list[int] = []
         self._lock = threading.Lock()
 
-    def open_shard(self, shard_name: str) -> Iterator[Example]:
-        """The rows of a shard that lie within the limit."""
-        return self.open_shard_at_row(shard_name, 0)
-
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
         """The rows of a shard from `row` on that lie within the limit."""
         allowed = self._allowed(shard_name)
         if row >= allowed:
             return iter(())
-        return itertools.islice(self._source.open_shard_at_row(shard_name, row), allowed - row)
+        return itertools.islice(self.source.open_shard_at_row(shard_name, row), allowed - row)
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """What is known of a shard, rows beyond the limit left out."""
-        info = self._source.get_shard_info(shard_name)
+        info = self.source.get_shard_info(shard_name)
         if info is None or info.num_rows is None:
             return info
         return dataclasses.replace(info, num_rows=min(info.num_rows, self._allowed(shard_name)))
@@ -62,7 +58,7 @@ class LimitedShardedSource(WrapperSource[Example]):
         return total
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        return (self._source, self._max_rows), {}
+        return (self.source, self._max_rows), {}
 
     def _allowed(self, shard_name: str) -> int:
         """How many rows of a shard lie within the limit, if it has that many."""
@@ -81,11 +77,11 @@ class LimitedShardedSource(WrapperSource[Example]):
             if index < len(self._counts):
                 return self._counts[index]
             name = self.shard_names[index]
-            info = self._source.get_shard_info(name)
+            info = self.source.get_shard_info(name)
             if info is not None and info.num_rows is not None:
                 count = info.num_rows
             else:
-                rows = _countable(self._source).open_shard(name)
+                rows = _countable(self.source).open_shard(name)
                 count = sum(1 for _ in itertools.islice(rows, at_most))
             if index == len(self._counts):
                 self._counts.append(count)
@@ -94,7 +90,7 @@ class LimitedShardedSource(WrapperSource[Example]):
     def _make_plan(self) -> _native.Plan:
         limited = functools.partial(
             _native.limited_rows,
-            self._source._plan,
+            self.source._plan,
             shards=self.shard_names,
             max_rows=self._max_rows,
             rows_within=copy.copy(self)._allowed,  # no circle with the plan

@@ -12,6 +12,7 @@ from easydata import _native
 from easydata.core.signatures import MixedShardedSourceSignature
 from easydata.core.takes_options import changed_options
 from easydata.sources.huggingface import wrap_hf_dataset
+from easydata.sources.rows_in_shards import made_of
 from easydata.sources.sharded_source import (
     Keep,
     PlannedSource,
@@ -162,19 +163,16 @@ class MixedShardedSource(
         steps = [point.step for point in self._scheduler.schedule]
         return min((b - a for a, b in itertools.pairwise(steps)), default=None)
 
-    @property
-    def _schedule(self) -> _native.WeightSchedule | None:
-        return None if self._scheduler is None else self._scheduler._in_order(self._names)
-
     def _options(self) -> _native.MixOptions:
-        return _native.MixOptions(self._names, self._weights, self._schedule, **self._given)
+        schedule = None if self._scheduler is None else self._scheduler._in_order(self._names)
+        return _native.MixOptions(self._names, self._weights, schedule, **self._given)
 
     def _order(self) -> _native.MixOrder:
         return _native.MixOrder(self._options())
 
     def _picks(self) -> Iterator[tuple[str, Any]]:
         """(source name, row) in the order of the mixture; the rows are the sources' own."""
-        order = self._order()
+        order, stop = self._order(), self._given["stop_strategy"]
         names = self._names
         iterators = [iter(source.iter_shards()) for source in self._inputs]
         has_rows = [False] * len(names)
@@ -191,16 +189,13 @@ class MixedShardedSource(
                             f'sources["{names[index]}"] is empty: a mix cannot take examples from '
                             "it; remove it from the mix, or look at what filters its rows out"
                         )
-                    seen_whole[index] = True
-                    if self._given["stop_strategy"] == "first_exhausted" or (
-                        self._given["stop_strategy"] == "all_exhausted" and all(seen_whole)
-                    ):
+                    if stop == "first_exhausted":
                         return
                     iterators[index] = iter(self._inputs[index].iter_shards())
                     has_rows[index] = False
                     row = next(iterators[index], _END)
                 has_rows[index] = True
-                if self._given["stop_strategy"] == "all_exhausted" and not seen_whole[index]:
+                if stop == "all_exhausted" and not seen_whole[index]:
                     # The mixture ends with the last row of a source: is this it?
                     try:
                         ahead[index] = next(iterators[index], _END)
@@ -312,10 +307,6 @@ def rows_to_come(source: ShardedDataSource[Any]) -> int:
 
     `len()` of a mix is that of its sources together: it may end before, or take rows again.
     """
-    inner = [source]
-    while inner:
-        each = inner.pop()
-        if isinstance(each, MixedShardedSource):
-            raise TypeError("a mix does not know how many rows it gives before it ends")
-        inner.extend(each._inputs)
+    if any(isinstance(each, MixedShardedSource) for each in made_of(source)):
+        raise TypeError("a mix does not know how many rows it gives before it ends")
     return len(source)

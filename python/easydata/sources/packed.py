@@ -11,6 +11,7 @@ from easydata.core.signatures import PackedShardedSourceSignature
 from easydata.core.takes_options import changed_options, declared_options
 from easydata.sources.huggingface import wrap_hf_dataset
 from easydata.sources.mixed import MixedShardedSource, longest_window
+from easydata.sources.rows_in_shards import made_of
 from easydata.sources.sharded_source import (
     Keep,
     Part,
@@ -77,11 +78,6 @@ class PackedShardedSource(
         self._given["token_fields"] = native.token_fields
 
     @property
-    def source(self) -> ShardedDataSource[Any]:
-        """Where the documents come from."""
-        return self._source
-
-    @property
     def shard_names(self) -> Sequence[str]:
         """Packed rows are one shard."""
         return ["packed_shard_0"]
@@ -125,8 +121,8 @@ class PackedShardedSource(
 
 def _shortest_ramp(source: ShardedDataSource[Any]) -> int | None:
     """The shortest ramp of the weight schedules in a source, in the steps that they count."""
-    own = source._shortest_ramp() if isinstance(source, MixedShardedSource) else None
-    ramps = [own, *map(_shortest_ramp, source._inputs)]
+    mixes = (each for each in made_of(source) if isinstance(each, MixedShardedSource))
+    ramps = (mixed._shortest_ramp() for mixed in mixes)
     return min((ramp for ramp in ramps if ramp is not None), default=None)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
-from easydata.core.config import DatasetConfig
 from easydata.core.takes_options import takes_options_of
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource
@@ -52,15 +51,9 @@ class ParquetShardedSource(FileSource):
         super().__init__(data_files, storage_options, **options)
         self._columns = None if columns is None else list(columns)
 
-    @classmethod
-    def _of_config(
-        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
-    ) -> FileSource:
-        return cls(files, columns=config.columns, **options)
-
     def get_shard_info(self, shard_name: str) -> ParquetShardInfo:
         """Number, size, rows and row groups of a file."""
         info = super().get_shard_info(shard_name)
         assert info is not None
-        groups = self._source.num_blocks(info.shard_id)
+        groups = _native.blocks_of(self._source, info.shard_id).count
         return ParquetShardInfo(**vars(info), num_row_groups=groups)

@@ -7,6 +7,7 @@ from typing import Any
 
 from easydata import _native
 from easydata.sources.files import FileSource
+from easydata.sources.rows_in_shards import made_of
 from easydata.sources.sharded_source import ShardedDataSource
 from easydata.tokenizers.tokenizer import Tokenizer
 
@@ -33,10 +34,7 @@ def refusal_of_tokens(
 
 def _recorded(source: ShardedDataSource[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The files whose output says what tokenizer made it, and that tokenizer."""
-    if isinstance(source, FileSource):
-        listing = source._listing
+    for listing in (each._listing for each in made_of(source) if isinstance(each, FileSource)):
         for uri, output in zip(listing.uris, _native.recorded_outputs(listing), strict=True):
             for made_by in () if output is None else output.get("tokenizers", ()):
                 yield uri, made_by
-    for each in source._inputs:
-        yield from _recorded(each)

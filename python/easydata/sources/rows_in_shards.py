@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from easydata import _native
-from easydata.core.short_repr import call, table
+from easydata.core.short_repr import Shown
 from easydata.sources.row_numbers import count_of
 from easydata.transforms.base import Columns
 
@@ -53,7 +53,7 @@ class _ColumnNames:
         return source._plan.field_names()
 
 
-class RowsInShards(ABC, Generic[T_co]):
+class RowsInShards(Shown, ABC, Generic[T_co]):
     """What reads rows in named shards, from any row on, and what the engine knows of them."""
 
     @property
@@ -114,22 +114,11 @@ class RowsInShards(ABC, Generic[T_co]):
         return self.iter_shards()
 
     def __len__(self) -> int:
-        raise TypeError(
-            f"{type(self).__name__} does not know its number of rows before they are read; count "
-            "them by sum(1 for _ in source), or save them, and read the files"
-        )
+        raise no_length(type(self).__name__)
 
     def __bool__(self) -> bool:
         # A source is there, whatever it holds; asking must not count its rows.
         return True
-
-    def __repr__(self) -> str:
-        return call(type(self).__name__, *self._shown()[0], **self._shown()[1])
-
-    def _repr_html_(self) -> str:
-        given, options = self._shown()
-        below = {"of": given[0]} if len(given) == 1 else {"of": list(given)} if given else {}
-        return table(type(self).__name__, {**below, **options})
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """What it is made of and with which options, for its repr; nothing is read for it."""
@@ -188,6 +177,21 @@ class RowsInShards(ABC, Generic[T_co]):
             shards: The shards to read, in this order; all by default.
         """
         return self._plan.stream(columns, shards)
+
+
+def no_length(name: str) -> TypeError:
+    """The error where somebody asks a source for its number of rows, which nobody knows."""
+    return TypeError(
+        f"{name} does not know its number of rows before they are read; count them by "
+        "sum(1 for _ in source), or save them, and read the files"
+    )
+
+
+def made_of(source: RowsInShards[Any]) -> Iterator[RowsInShards[Any]]:
+    """A source, and all that it is made of, each before its own inputs."""
+    yield source
+    for each in source._inputs:
+        yield from made_of(each)
 
 
 def rows_known(source: RowsInShards[Any]) -> int | None:

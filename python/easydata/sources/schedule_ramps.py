@@ -6,12 +6,15 @@ import itertools
 import logging
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from easydata.sources.first_rows import first_rows
 from easydata.sources.mixed import MixedShardedSource, longest_window
 from easydata.sources.packed import PackedShardedSource
+from easydata.sources.rows_in_shards import made_of
 from easydata.sources.sharded_source import ShardedDataSource
+
+_Kind = TypeVar("_Kind")
 
 _log = logging.getLogger("easydata")
 
@@ -28,9 +31,10 @@ def tell_blurred(source: ShardedDataSource[Any], load: Mapping[str, Any]) -> Non
         source: What is loaded or saved.
         load: The options by which its rows become steps: batch_size, and the windows if any.
     """
-    mixed = _scheduled(source)
-    ramp = None if mixed is None else mixed._shortest_ramp()
-    if mixed is None or ramp is None:
+    mixes = (each for each in made_of(source) if isinstance(each, MixedShardedSource))
+    ramps = ((mixed, ramp) for mixed in mixes if (ramp := mixed._shortest_ramp()) is not None)
+    mixed, ramp = next(ramps, (None, 0))
+    if mixed is None:
         return
     most = longest_window(ramp)
     for what, steps, cure in _windows(source, mixed, load, most):
@@ -56,10 +60,10 @@ def steps_to_new_mix(source: ShardedDataSource[Any], load: Mapping[str, Any]) ->
         source: What is loaded.
         load: The options by which its rows become steps.
     """
-    mixed = _mix_of(source)
+    mixed = _outermost(source, MixedShardedSource)
     if mixed is None:
         return None
-    batch, packed = int(load["batch_size"]), _packer(source)
+    batch, packed = int(load["batch_size"]), _outermost(source, PackedShardedSource)
     windows: float = sum(steps for _, steps, _ in _windows(source, mixed, load, 1))
     documents: float = batch
     if packed is not None:
@@ -73,18 +77,9 @@ def steps_to_new_mix(source: ShardedDataSource[Any], load: Mapping[str, Any]) ->
     return math.ceil(block / documents + 2 * windows) + 1
 
 
-def _mix_of(source: ShardedDataSource[Any]) -> MixedShardedSource | None:
-    """The outermost mix that a source is made of, if it is made of one."""
-    if isinstance(source, MixedShardedSource):
-        return source
-    return next(filter(None, map(_mix_of, source._inputs)), None)
-
-
-def _scheduled(source: ShardedDataSource[Any]) -> MixedShardedSource | None:
-    """The mix with a schedule that a source is made of, if it is made of one."""
-    if isinstance(source, MixedShardedSource) and source._shortest_ramp() is not None:
-        return source
-    return next(filter(None, map(_scheduled, source._inputs)), None)
+def _outermost(source: ShardedDataSource[Any], kind: type[_Kind]) -> _Kind | None:
+    """The outermost source of a kind that a source is made of, if it is made of one."""
+    return next((each for each in made_of(source) if isinstance(each, kind)), None)
 
 
 def _windows(
@@ -101,7 +96,7 @@ def _windows(
         )
     if (batches := load.get("bucket_batches")) is not None:
         yield f"a window of {batches:,} batches (bucket_batches)", batches, f"bucket_batches={most}"
-    packed = _packer(source)
+    packed = _outermost(source, PackedShardedSource)
     if packed is None or not packed._has_window:
         return
     window, seq_length = packed._given["pack_window"], packed._given["seq_length"]
@@ -110,12 +105,6 @@ def _windows(
     steps = round(window / per_step)
     cure = f"pack_window={max(1, int(most * per_step))}"
     yield f"the packer's window of {window:,} documents (pack_window)", steps, cure
-
-
-def _packer(source: ShardedDataSource[Any]) -> PackedShardedSource | None:
-    if isinstance(source, PackedShardedSource):
-        return source
-    return next(filter(None, map(_packer, source._inputs)), None)
 
 
 def _tokens_of_a_document(mixed: MixedShardedSource, column: str) -> float:

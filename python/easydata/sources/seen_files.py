@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from easydata import _native
-from easydata.sources.rows_in_shards import RowsInShards
+from easydata.sources.rows_in_shards import RowsInShards, made_of
 
 _NAME = "files_seen.json"
 # What is remembered of more would cost more than it tells.
@@ -31,17 +31,18 @@ class OfFiles(Protocol):
 
 def listings_of(source: RowsInShards[Any]) -> list[_native.FileListing]:
     """The files that a source reads, as far as it is known what it is made of."""
-    own = [source.identified()] if isinstance(source, OfFiles) else []
-    return own + [listing for each in source._inputs for listing in listings_of(each)]
+    return [each.identified() for each in made_of(source) if isinstance(each, OfFiles)]
 
 
 def named_files(listings: Iterable[_native.FileListing]) -> dict[str, str]:
     """The files of listings by name, each with what tells it from others."""
     found: dict[str, str] = {}
     for listing in listings:
-        files, _, _, indexes = listing.__getstate__()
-        for name, *identity in (*files, *(index for _, index in indexes)):
-            found[_native.shown_address(name)] = " ".join(map(str, identity))
+        state, kind, _, _ = listing.__getstate__()
+        files = json.loads(state)
+        indexes = [file[4] for file in files if len(file) > 4]
+        for name, size, time, tag in [*(file[:4] for file in files), *indexes]:
+            found[_native.shown_address(name)] = f"{size} {kind} {time} {tag}"
     return found
 
 

@@ -16,6 +16,7 @@ from typing import (
     ClassVar,
     Literal,
     NoReturn,
+    Self,
     SupportsIndex,
     TypeVar,
     overload,
@@ -163,7 +164,7 @@ class ShardedDataSource(RowsInShards[T_co]):
         options: dict[str, Any] = {"parts": dict(parts), "part_seed": seed}
         if by is not None:
             options["part_by"] = by
-        _native.part_numbers(0, **options, part=next(iter(parts), None))  # refuses wrong ones
+        _native.PartOptions(**options, part=next(iter(parts), None))  # refuses wrong ones
         return {name: Part({**options, "part": name}).of(self) for name in parts}
 
     def map(
@@ -320,7 +321,7 @@ class ShardedDataSource(RowsInShards[T_co]):
         """What a rewrite makes of it, where it has a way of its own; else None."""
         return None
 
-    def _over(self, inputs: Sequence[ShardedDataSource[Any]]) -> ShardedDataSource[T_co]:
+    def _over(self, inputs: Sequence[ShardedDataSource[Any]]) -> Self:
         """The same, made of other sources."""
         other = copy.copy(self)
         other._inputs = tuple(inputs)
@@ -367,8 +368,19 @@ class PlannedSource(ShardedDataSource[T_co]):
         return len(self.shard_names)
 
     def open_shard(self, shard_name: str) -> Iterator[T_co]:
-        """The rows of a shard, in order."""
-        rows: Iterator[Any] = _native.iterate_rows(self._stream(None, [shard_name]))
+        """The rows of a shard, in order. Of files they are read ahead on the engine's threads."""
+        return self.open_shard_at_row(shard_name, 0)
+
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[T_co]:
+        """The rows of a shard from row `row` on; those before are read where it cannot seek.
+
+        Of files: Parquet is entered by row group, Arrow by record batch, lines of text by an index
+        that is built while reading (or by counting line ends); compressed text and JSON arrays are
+        read, though not parsed, from their start.
+        """
+        if row > 0 and not self._plan.can_seek:
+            return itertools.islice(self.open_shard(shard_name), row, None)
+        rows: Iterator[Any] = _native.iterate_rows(self._plan.stream(None, [shard_name], row))
         return rows
 
     def _rows_plan(
@@ -386,13 +398,31 @@ class WrapperSource(PlannedSource[T_co]):
     """A source of the engine's over another one, whose shards it has where it says nothing else."""
 
     @property
-    def _source(self) -> ShardedDataSource[Any]:
+    def source(self) -> ShardedDataSource[Any]:
+        """The source that it is made of."""
         return self._inputs[0]
 
     @property
     def shard_names(self) -> Sequence[str]:
         """Names of the shards, those of the source below."""
-        return self._source.shard_names
+        return self.source.shard_names
+
+
+class ShardwiseSource(WrapperSource[T_co]):
+    """A source of the engine's over another one, each of whose shards it makes another of."""
+
+    _keeps_rows = True
+    """Whether each row gives exactly one row."""
+
+    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
+        """What is known of a shard; its number of rows only where each gives one row."""
+        info = self.source.get_shard_info(shard_name)
+        if info is None or self._keeps_rows:
+            return info
+        return dataclasses.replace(info, num_rows=None)
+
+    def __len__(self) -> int:
+        return len(self.source)
 
 
 def _mapped(fn: Callable[[Any], Any], rows: Iterator[Any], shard: str, first: int) -> Iterator[Any]:
@@ -405,7 +435,7 @@ def _mapped(fn: Callable[[Any], Any], rows: Iterator[Any], shard: str, first: in
         yield made
 
 
-class MappedShardedDataSource(WrapperSource[T]):
+class MappedShardedDataSource(ShardwiseSource[T]):
     """The rows of a source, each replaced by what a function makes of it.
 
     Args:
@@ -427,33 +457,24 @@ class MappedShardedDataSource(WrapperSource[T]):
 
     _passes_on = ("shuffle", "split", "select")
 
-    def open_shard(self, shard_name: str) -> Iterator[T]:
-        """The rows of a shard, in order."""
-        return _mapped(self._fn, self._source.open_shard(shard_name), shard_name, 0)
-
-    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[T]:
+    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Any]:
         """The rows from row `row` on; the function does not see those before."""
-        return _mapped(self._fn, self._source.open_shard_at_row(shard_name, row), shard_name, row)
-
-    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
-        """What is known of a shard: one row comes of one row."""
-        return self._source.get_shard_info(shard_name)
-
-    def __len__(self) -> int:
-        return len(self._source)
+        below = self.source
+        rows = below.open_shard_at_row(shard_name, row) if row > 0 else below.open_shard(shard_name)
+        return _mapped(self._fn, rows, shard_name, row)
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        return (self._source, self._fn), {}
+        return (self.source, self._fn), {}
 
     @property
     def _step(self) -> _Step:
         return RowFunction(self._fn, version=self._version)
 
     def _make_plan(self) -> _native.Plan:
-        return TransformedShardedSource(self._source, self._step)._plan
+        return TransformedShardedSource(self.source, self._step)._plan
 
 
-class TransformedShardedSource(WrapperSource[Example]):
+class TransformedShardedSource(ShardwiseSource[Example]):
     """What a transform makes of a source's rows, made as they are read."""
 
     # What its rows have and nobody reads, once they were looked at.
@@ -473,13 +494,9 @@ class TransformedShardedSource(WrapperSource[Example]):
         self._inputs = (source,)
         self._transform = as_step(transform)
         self._fields_checked = False
-        selects = ("select",) if self._transform.keeps_rows else ()
+        self._keeps_rows = self._transform.keeps_rows
+        selects = ("select",) if self._keeps_rows else ()
         self._passes_on = ("shuffle", "split", *selects)
-
-    @property
-    def source(self) -> ShardedDataSource[Any]:
-        """The source that is transformed."""
-        return self._source
 
     @property
     def transform_fn(self) -> _Step:
@@ -513,32 +530,24 @@ class TransformedShardedSource(WrapperSource[Example]):
             return _rows(steps, root.open_shard_at_row(shard_name, row), shard_name, row)
         return itertools.islice(self.open_shard(shard_name), row, None)
 
-    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
-        """What is known of a shard; its number of rows only where the transform keeps it."""
-        info = self._source.get_shard_info(shard_name)
-        if info is None or self._transform.keeps_rows:
-            return info
-        return dataclasses.replace(info, num_rows=None)
-
     def __len__(self) -> int:
-        if not self._transform.keeps_rows:
+        if not self._keeps_rows:
             raise TypeError(
                 f"the number of rows is not known before they are made: {self._transform!r} "
                 "may drop or add rows; count them by sum(1 for _ in source), or save them, and "
                 "read the files"
             )
-        return len(self._source)
+        return len(self.source)
 
     def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Example] | None:
         if not isinstance(rewrite, TemplateDate) or self._transform._template_date() is None:
             return None
-        made = copy.copy(self)
-        made._inputs = (rewrite.of(self._source),)
+        made = self._over([rewrite.of(self.source)])
         made._transform = self._transform._with_template_date(rewrite.date)
         return made
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        return (self._source, self._transform), {}
+        return (self.source, self._transform), {}
 
     def _check_fields(self) -> None:
         """Looks once, before the first rows are read, whether there are the fields that are named.
@@ -567,10 +576,10 @@ class TransformedShardedSource(WrapperSource[Example]):
 def chain_of(source: ShardedDataSource[Any]) -> tuple[ShardedDataSource[Any], list[_Step]]:
     """The source below all steps that make other rows of its rows, and these steps."""
     if isinstance(source, TransformedShardedSource):
-        root, before = chain_of(source._source)
+        root, before = chain_of(source.source)
         return root, [*before, *source._transform._steps()]
     if type(source) is MappedShardedDataSource:
-        return source._source, [source._step]
+        return source.source, [source._step]
     return source, []
 
 
@@ -628,18 +637,17 @@ class Shuffle(Rewrite):
     window_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        _native.check_shuffle(**self.options())
+        self.options()
 
-    def options(self) -> dict[str, Any]:
-        """The order as the engine's options."""
-        return {"mode": self.shuffle, "seed": self.seed, "window_bytes": self.window_bytes}
+    def options(self) -> _native.SourceShuffleOptions:
+        """The order as the engine's options; refuses wrong ones."""
+        return _native.SourceShuffleOptions(
+            mode=self.shuffle, seed=self.seed, window_bytes=self.window_bytes
+        )
 
     def around(self, source: ShardedDataSource[Any]) -> ShardedDataSource[Any]:
         """Its rows in this order."""
         return ShuffledShardedSource(source, self)
-
-
-_SHARD = "shuffled"
 
 
 class ShuffledShardedSource(WrapperSource[Any]):
@@ -664,15 +672,8 @@ class ShuffledShardedSource(WrapperSource[Any]):
         self._order = order
         self._shuffled = shuffled
 
-    @property
-    def source(self) -> ShardedDataSource[Any]:
-        """The source that is shuffled."""
-        return self._source
-
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """The one shard's name."""
-        return (_SHARD,)
+    shard_names = ("shuffled",)
+    """The one shard's name."""
 
     def __len__(self) -> int:
         return len(self.source)
@@ -688,7 +689,7 @@ class ShuffledShardedSource(WrapperSource[Any]):
     def _make_plan(self) -> _native.Plan:
         if self._shuffled is not None:
             return self._shuffled(self._order)
-        return _native.shuffled_rows(self.source._plan, **self._order.options())
+        return _native.shuffled_rows(self.source._plan, self._order.options())
 
 
 class Between(Rewrite):
@@ -748,9 +749,6 @@ def _rows_to_number(source: ShardedDataSource[Any]) -> int:
         return len(source)
 
 
-_CHOSEN = "rows"
-
-
 class RowsBetweenSource(WrapperSource[Any]):
     """The rows of a source from one to before another, as one shard.
 
@@ -767,24 +765,18 @@ class RowsBetweenSource(WrapperSource[Any]):
         self._begin = begin
         self._end = end if end is None else max(begin, end)
 
-    @property
-    def shard_names(self) -> Sequence[str]:
-        """The one shard's name."""
-        return (_CHOSEN,)
-
-    def open_shard(self, shard_name: str) -> Iterator[Any]:
-        """The rows, in order."""
-        return self.open_shard_at_row(shard_name, 0)
+    shard_names = ("rows",)
+    """The one shard's name."""
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Any]:
         """The rows from row `row` on."""
         begin = self._begin + row
         most = None if self._end is None else max(0, self._end - begin)
-        return itertools.islice(rows_from(self._source, begin), most)
+        return itertools.islice(rows_from(self.source, begin), most)
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """The number of rows, where the source knows its own at once."""
-        total = rows_known(self._source)
+        total = rows_known(self.source)
         known = None if total is None else self._rows_of(total)
         return ShardInfo(shard_id=0, shard_name=shard_name, num_rows=known)
 
@@ -793,10 +785,10 @@ class RowsBetweenSource(WrapperSource[Any]):
         return max(0, end - self._begin)
 
     def __len__(self) -> int:
-        return self._rows_of(len(self._source))
+        return self._rows_of(len(self.source))
 
     def __repr__(self) -> str:
-        return f"RowsBetweenSource({self._source!r}, {self._begin}, {self._end})"
+        return f"RowsBetweenSource({self.source!r}, {self._begin}, {self._end})"
 
     def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Any] | None:
         if isinstance(rewrite, Between):
@@ -804,16 +796,16 @@ class RowsBetweenSource(WrapperSource[Any]):
             if rewrite.end is not None:
                 ends.append(self._begin + rewrite.end)
             begin = self._begin + rewrite.begin
-            return RowsBetweenSource(self._source, begin, min(ends, default=None))
+            return RowsBetweenSource(self.source, begin, min(ends, default=None))
         if isinstance(rewrite, Selection):
             numbers = rewrite.numbers
             return Selection(
                 lambda total: [self._begin + number for number in numbers(self._rows_of(total))]
-            ).of(self._source)
+            ).of(self.source)
         return None
 
     def _make_plan(self) -> _native.Plan:
-        return _native.rows_between(self._source._plan, self._begin, self._end)
+        return _native.rows_between(self.source._plan, self._begin, self._end)
 
 
 class Part(Rewrite):
@@ -833,7 +825,7 @@ class Part(Rewrite):
         return PartShardedSource(source, self.options)
 
 
-class PartShardedSource(WrapperSource[Any]):
+class PartShardedSource(ShardwiseSource[Any]):
     """One part of the rows of a source.
 
     Made by `split()`.
@@ -847,29 +839,26 @@ class PartShardedSource(WrapperSource[Any]):
         self._inputs = (source,)
         self._options = options
 
-    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
-        """What is known of a shard; how many of its rows are in the part is not."""
-        info = self._source.get_shard_info(shard_name)
-        return None if info is None else dataclasses.replace(info, num_rows=None)
+    _keeps_rows = False
 
     def __iter__(self) -> Iterator[Any]:
         return _native.iterate_rows(self._stream())
 
     def __len__(self) -> int:
-        total = None if "part_by" in self._options else self._source._plan.stated_rows()
+        total = None if "part_by" in self._options else self.source._plan.stated_rows()
         if total is None:
             raise TypeError(
                 f"part {self._options['part']!r}: rows that are not counted beforehand are divided "
                 "one by one, so that their number is not known; count them by "
                 "sum(1 for _ in source), or save the parts, and read the files"
             )
-        return len(_native.part_numbers(total, **self._options))
+        return len(_native.part_numbers(total, _native.PartOptions(**self._options)))
 
     def __repr__(self) -> str:
-        return f"PartShardedSource({self._source!r}, {self._options['part']!r})"
+        return f"PartShardedSource({self.source!r}, {self._options['part']!r})"
 
     def _make_plan(self) -> _native.Plan:
-        return _native.part_rows(self._source._plan, **self._options)
+        return _native.part_rows(self.source._plan, _native.PartOptions(**self._options))
 
 
 # What was said of rows that cannot be kept.
@@ -897,7 +886,7 @@ class Unkeep(Rewrite):
     name = "cache"
 
 
-class CachedShardedSource(WrapperSource[Any]):
+class CachedShardedSource(ShardwiseSource[Any]):
     """The rows of a source, each block of which is made once and kept.
 
     Made by `source.cache()`.
@@ -915,34 +904,16 @@ class CachedShardedSource(WrapperSource[Any]):
         self._keeping = keeping
         self._store: OpenStore | None = None
 
-    @property
-    def source(self) -> ShardedDataSource[Any]:
-        """The source whose rows are kept."""
-        return self._source
-
-    def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Any]:
-        """The rows of a shard from row `row` on."""
-        if row > 0 and self._plan.can_seek:
-            return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
-        return itertools.islice(self.open_shard(shard_name), row, None)
-
-    def get_shard_info(self, shard_name: str) -> ShardInfo | None:
-        """What is known of a shard."""
-        return self._source.get_shard_info(shard_name)
-
-    def __len__(self) -> int:
-        return len(self._source)
-
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        return (self._source, self._keeping.folder), {}
+        return (self.source, self._keeping.folder), {}
 
     def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Any] | None:
         if isinstance(rewrite, Keep):
-            return rewrite.of(self._source)
-        return self._source if isinstance(rewrite, Unkeep) else None
+            return rewrite.of(self.source)
+        return self.source if isinstance(rewrite, Unkeep) else None
 
     def _make_plan(self) -> _native.Plan:
-        below = self._source._plan
+        below = self.source._plan
         try:
             reason = _native.why_nothing_is_kept(below)
             if not reason:

@@ -74,28 +74,20 @@ def _of_arrow(data: Any) -> Arrow | None:
     if isinstance(data, pa.RecordBatchReader):
         return BatchesOnce(data)
     if is_pyarrow and hasattr(data, "to_batches") and not has_capsule:
-        return _of_dataset(data)
-    if not hasattr(data, "__arrow_c_stream__"):
-        if not has_capsule:
-            return None
-        return _checked(pa.Table.from_batches([pa.record_batch(data)]))
+        import pyarrow.dataset as ds
+
+        if isinstance(data, ds.Dataset):
+            check_columns(data.schema.names)
+            return data
+        return BatchesOnce(data.to_reader()) if isinstance(data, ds.Scanner) else None
+    if not has_capsule:
+        return None
     try:
         return _checked(pa.table(data))
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise TypeError(
             f"{type(data).__name__} hands out Arrow data that are no table: {error}"
         ) from error
-
-
-def _of_dataset(data: Any) -> Arrow | None:
-    import pyarrow.dataset as ds
-
-    if isinstance(data, ds.Dataset):
-        check_columns(data.schema.names)
-        return data
-    if isinstance(data, ds.Scanner):
-        return BatchesOnce(data.to_reader())
-    return None
 
 
 def _of_pandas(frame: Any) -> pa.Table:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
 from easydata.core.choices import SampleBy
-from easydata.core.config import DatasetConfig
 from easydata.core.takes_options import takes_options_of
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource
@@ -46,15 +45,4 @@ class TextShardedSource(FileSource):
     ) -> None:
         super().__init__(data_files, storage_options, **options)
         _native.check_sample_by(sample_by)
-        self._text_field = text_field
-        self._sample_by: SampleBy = sample_by
-
-    @classmethod
-    def _of_config(
-        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
-    ) -> FileSource:
-        unit = config.sample_by
-        return cls(files, text_field=config.content_field, sample_by=unit, **options)
-
-    def _format_options(self) -> dict[str, object]:
-        return {"field": self._text_field, "sample_by": self._sample_by}
+        self._format_options = {"field": text_field, "sample_by": sample_by}

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from easydata import _native
 from easydata.core.choices import TokenType
-from easydata.core.config import DatasetConfig
-from easydata.core.config_class import options_of
 from easydata.core.takes_options import takes_options_of
 from easydata.sources.data_files import DataFiles
 from easydata.sources.files import FileSource
@@ -52,15 +50,5 @@ class TokenFilesShardedSource(FileSource):
         super().__init__(data_files, storage_options, **options)
         kinds = {_native.format_of_name(uri) for uri in self._files}
         self._format = "npy" if kinds == {"npy"} else "bin"
-        self._options = {"dtype": dtype, "document_eos": document_eos, "row_tokens": row_tokens}
-
-    @classmethod
-    def _of_config(
-        cls, files: _native.FileListing, kind: str, config: DatasetConfig, options: dict[str, Any]
-    ) -> FileSource:
-        source = cls(files, **options_of(config, "TokenFileOptions"), **options)
-        source._format = kind
-        return source
-
-    def _format_options(self) -> dict[str, object]:
-        return {name: value for name, value in self._options.items() if value is not None}
+        given = {"dtype": dtype, "document_eos": document_eos, "row_tokens": row_tokens}
+        self._format_options = {each: value for each, value in given.items() if value is not None}

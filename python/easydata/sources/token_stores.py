@@ -6,7 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from easydata import _native
@@ -94,7 +94,8 @@ class Keeping:
         with _lock:
             held = _open_stores.get(key)
             if held is None:
-                _open_stores[key] = held = OpenStore(_opened(self))
+                options = {each.name: getattr(self, each.name) for each in fields(self)}
+                _open_stores[key] = held = OpenStore(_native.TokenStore(**options))
                 if not self.folder:
                     _in_memory[key] = held
             return held
@@ -113,17 +114,6 @@ _open_stores: weakref.WeakValueDictionary[tuple[int, Keeping], OpenStore] = (
 )
 _in_memory: dict[tuple[int, Keeping], OpenStore] = {}
 _lock = threading.Lock()
-
-
-def _opened(keeping: Keeping) -> _native.TokenStore:
-    return _native.TokenStore(
-        keeping.folder,
-        max_bytes=keeping.max_bytes,
-        expiry_seconds=keeping.expiry_seconds,
-        compression=keeping.compression,
-        memory_blocks=keeping.memory_blocks,
-        storage_options=None if keeping.storage_options is None else dict(keeping.storage_options),
-    )
 
 
 def _folder(path: str | os.PathLike[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
 import logging
@@ -126,12 +125,11 @@ class TokenizedShardedSource(WrapperSource[Example]):
         self._on_error = on_error
         self._quarantine_path = _native.user_path(os.fspath(quarantine_path or ""))
         self._padding = _Padding.of(self._tokenizer, tokenizer_config)
-        steps: list[_Step] = []
+        self._steps: list[_Step] = []
         if format_callback is not None:
-            steps.append(MapTransform(format_callback))
+            self._steps.append(MapTransform(format_callback))
         if format_fields:
-            steps.append(_MoveFields(format_fields))
-        self._steps = steps
+            self._steps.append(_MoveFields(format_fields))
         self._passes_on = ("shuffle", "split", *(("select",) if self._one_to_one() else ()))
 
     # What its rows have and nobody reads, once they were looked at.
@@ -143,8 +141,8 @@ class TokenizedShardedSource(WrapperSource[Example]):
     def _rows(self) -> ShardedDataSource[Any]:
         """The rows that are tokenized."""
         if not self._steps:
-            return self._source
-        return TransformedShardedSource(self._source, ChainedTransform(self._steps))
+            return self.source
+        return TransformedShardedSource(self.source, ChainedTransform(self._steps))
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -153,9 +151,9 @@ class TokenizedShardedSource(WrapperSource[Example]):
 
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Example]:
         """The rows of a shard from row `row` on; where no row can go, none before is tokenized."""
-        if row > 0 and self._one_to_one() and self._plan.can_seek:
-            return _native.iterate_rows(self._plan.stream(None, [shard_name], row))
-        return itertools.islice(self.open_shard(shard_name), row, None)
+        if row > 0 and not self._one_to_one():
+            return itertools.islice(self.open_shard(shard_name), row, None)
+        return super().open_shard_at_row(shard_name, row)
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """What is known of a shard; its number of rows only where none can go."""
@@ -171,7 +169,7 @@ class TokenizedShardedSource(WrapperSource[Example]):
 
     def _shown(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         given = {"max_length": self._config.max_length, "content_field": self._content_field}
-        return (self._source, self._config.name_or_path), given
+        return (self.source, self._config.name_or_path), given
 
     def _one_to_one(self) -> bool:
         return self._callback is None and self._on_error == "raise"
@@ -179,7 +177,7 @@ class TokenizedShardedSource(WrapperSource[Example]):
     def _find_messages(self) -> str | None:
         """The field that holds messages; "" where rows are instructions, None where text is."""
         empty, rows, of_tokens = None, 0, 0
-        for row in itertools.islice(first_rows(self._source, self._steps), LOOKED_AT):
+        for row in itertools.islice(first_rows(self.source, self._steps), LOOKED_AT):
             fields = [self._content_field] if self._content_field in row else MESSAGE_FIELDS
             rows += 1
             of_tokens += self._content_field not in row and "input_ids" in row
@@ -194,7 +192,7 @@ class TokenizedShardedSource(WrapperSource[Example]):
             if not any(row.get(field) is not None for field in fields) and is_instruction(row):
                 return ""
         if rows and rows == of_tokens:
-            raise refusal_of_tokens(self._source, self._content_field, self._tokenizer)
+            raise refusal_of_tokens(self.source, self._content_field, self._tokenizer)
         return empty
 
     def _template_date(self) -> str | None:
@@ -204,8 +202,7 @@ class TokenizedShardedSource(WrapperSource[Example]):
     def _rewritten(self, rewrite: Rewrite) -> ShardedDataSource[Example] | None:
         if not isinstance(rewrite, TemplateDate) or self._template_date() is None:
             return None
-        other = copy.copy(self)
-        other._inputs = (rewrite.of(self._source),)
+        other = self._over([rewrite.of(self.source)])
         other._open_date = rewrite.date
         return other
 
@@ -215,8 +212,8 @@ class TokenizedShardedSource(WrapperSource[Example]):
         read = [self._content_field, *self._additional_fields]
         if messages is not None:
             read += [messages, *_native.fields_beside(instructions=not messages)]
-        self._unread = find_unread(*root_of(self._source, self._steps), lambda _: read)
-        tell_unread(self._source, self._unread, "tokenizing")
+        self._unread = find_unread(*root_of(self.source, self._steps), lambda _: read)
+        tell_unread(self.source, self._unread, "tokenizing")
 
     def _make_plan(self) -> _native.Plan:
         messages = self._find_messages() if self._form is None else self._form[0]
@@ -229,19 +226,21 @@ class TokenizedShardedSource(WrapperSource[Example]):
             _CutReport(config.max_length, is_limited),
             may_be_whole=not is_limited and self._padding.length == 0,
             vocabulary=self._tokenizer._vocabulary,
-            **{
-                **options_of(config, "TokenizeOptions"),
-                "content_field": self._content_field,
-                "add_special_tokens": config.add_special_tokens and messages is None,
-                "max_length": _max_length(config),
-                "pad_to": self._padding.length,
-                "pad_token_id": self._padding.token_id,
-                "pad_left": self._padding.left,
-                "additional_fields": self._additional_fields,
-                "skip_missing": self._on_error == "skip",
-                "batch_size": self._batch_size,
-                "num_workers": self._num_workers,
-            },
+            options=_native.TokenizeOptions(
+                **{
+                    **options_of(config, "TokenizeOptions"),
+                    "content_field": self._content_field,
+                    "add_special_tokens": config.add_special_tokens and messages is None,
+                    "max_length": _max_length(config),
+                    "pad_to": self._padding.length,
+                    "pad_token_id": self._padding.token_id,
+                    "pad_left": self._padding.left,
+                    "additional_fields": self._additional_fields,
+                    "skip_missing": self._on_error == "skip",
+                    "batch_size": self._batch_size,
+                    "num_workers": self._num_workers,
+                }
+            ),
         )
 
     def _texts_plan(self, messages: str | None) -> _native.Plan:
@@ -267,7 +266,7 @@ class TokenizedShardedSource(WrapperSource[Example]):
             # A row goes into quarantine as it was read, so whole rows are read, and all that is
             # done to a row is done in one step.
             steps = list(self._steps) if render is None else [*self._steps, render]
-            rows, steps = _below_steps(self._source, steps)
+            rows, steps = _below_steps(self.source, steps)
             if steps:
                 texts = TransformedShardedSource(rows, _WholeRow(steps, self._content_field))._plan
             else:

@@ -10,7 +10,7 @@ from typing import Any
 
 from easydata import _native
 from easydata.sources.first_rows import LOOKED_AT, first_rows
-from easydata.sources.rows_in_shards import RowsInShards
+from easydata.sources.rows_in_shards import RowsInShards, made_of
 from easydata.transforms.base import ColumnTransform, Example, _Step, run_steps
 
 _log = logging.getLogger("easydata")
@@ -143,17 +143,11 @@ def tell_unread(source: RowsInShards[Any], found: UnreadFields, reader: str) -> 
 def unread_of(sources: Mapping[str, RowsInShards[Any]]) -> dict[str, list[str]]:
     """The fields that nobody reads, by dataset, as far as the rows were looked at."""
     found: dict[str, list[str]] = {}
-
-    def visit(name: str, source: RowsInShards[Any]) -> None:
-        unread = getattr(source, "_unread", None)
-        if unread:
-            of = found.setdefault(dataset_of(source) or name, [])
-            of += [each for each in (*unread.meaningful, *unread.texts) if each not in of]
-        for below in source._inputs:
-            visit(name, below)
-
     for name, source in sources.items():
-        visit(name, source)
+        for each in made_of(source):
+            if unread := getattr(each, "_unread", None):
+                of = found.setdefault(dataset_of(each) or name, [])
+                of += [field for field in (*unread.meaningful, *unread.texts) if field not in of]
     return found
 
 

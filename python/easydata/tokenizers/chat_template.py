@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import datetime
 import functools
@@ -10,12 +9,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Self, TypeVar
 
 from easydata import _native
-from easydata.tokenizers.files import templates_in
+from easydata.tokenizers.files import read_object, templates_in, token_text, tokens_by_role
 from easydata.tokenizers.hub_files import NamedTokenizer, hub_files, path_of
 from easydata.tokenizers.template_engine import TemplateEngine, engine_of
 
@@ -23,16 +22,7 @@ Messages = Sequence[Mapping[str, Any]]
 
 _Made = TypeVar("_Made")
 
-_SPECIAL_TOKENS = (
-    "bos_token",
-    "eos_token",
-    "unk_token",
-    "sep_token",
-    "pad_token",
-    "cls_token",
-    "mask_token",
-)
-
+_ROLES = [f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")]
 
 # Options of transformers that act on tokens: what is said where one is set.
 _TOKEN_OPTIONS = {
@@ -52,35 +42,13 @@ _TOKEN_OPTIONS = {
 }
 
 
-class Renderer(Protocol):
-    """Makes one text of a conversation."""
-
-    def __call__(self, messages: Messages, **options: Any) -> str:
-        """Renders `messages`; `options` are what the template may read (tools, ...)."""
-
-    @property
-    def uses_clock(self) -> bool:
-        """Whether a text may depend on when it is made."""
-
-    @property
-    def date(self) -> str | None:
-        """What its clock tells; None: the time it is."""
-
-    @property
-    def date_is_given(self) -> bool:
-        """Whether a person chose that date."""
-
-    def dated(self, date: str, *, is_given: bool = False) -> Renderer:
-        """The same with a clock that stands still (see `TemplateEngine.at`)."""
-
-
 @dataclass(frozen=True)
-class ChatTemplate:
-    """A template and the special tokens that it may name.
+class Renderer:
+    """Makes one text of a conversation, by a template and the special tokens that it may name.
 
     Attributes:
         sources: template texts by name; the one called "default" is used, with tools the one called
-            "tool_use".
+            "tool_use". Without any it is not known what the template is.
         special_tokens: texts by name (`bos_token`, ...); those that a tokenizer lacks are
             undefined.
         date: what clocks in the templates tell (see `TemplateEngine.at`); None: the time it is.
@@ -89,49 +57,70 @@ class ChatTemplate:
 
     sources: Mapping[str, str]
     special_tokens: Mapping[str, Any]
-    date: str | None = None
-    date_is_given: bool = False
+    date: str | None = field(default=None, kw_only=True)
+    date_is_given: bool = field(default=False, kw_only=True)
+
+    def __call__(self, messages: Messages, **options: Any) -> str:
+        """Renders `messages`; `options` are what the template may read (tools, ...)."""
+        raise NotImplementedError
+
+    def dated(self, date: str, *, is_given: bool = False) -> Self:
+        """The same with a clock that stands still (see `TemplateEngine.at`)."""
+        return dataclasses.replace(self, date=date, date_is_given=is_given)
+
+    @property
+    def uses_clock(self) -> bool:
+        """Whether a text may depend on when it is made."""
+        return any("strftime_now" in source for source in self.sources.values())
+
+    @property
+    def has_generation(self) -> bool:
+        """Whether the template has generation blocks."""
+        return any("endgeneration" in source for source in self.sources.values())
+
+    @property
+    def frame(self) -> str:
+        """All that the template may print of itself: its own text, and the special tokens."""
+        return "\n".join([*self.sources.values(), *map(str, self.special_tokens.values())])
+
+    @property
+    def own_roles(self) -> list[str]:
+        """Names that may be roles for the template, since it has them as texts of its own."""
+        return list(_roles_named_in("\n".join(self.sources.values())))
+
+    def for_engine(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What the native engine renders with, if it can: the templates, and what they may read.
+
+        `options` are read beside what is theirs.
+        """
+        return {"plain": None, "with_tools": None, "variables": "{}"}
+
+
+class ChatTemplate(Renderer):
+    """A template that we render."""
 
     @classmethod
     def of_folder(cls, path: Path) -> ChatTemplate:
         """Reads the template beside a tokenizer.json; raises ValueError where there is none."""
         folder = path if path.is_dir() else path.parent
-        config: dict[str, Any] = {}
-        for name in ("special_tokens_map.json", "tokenizer_config.json"):
-            if (folder / name).is_file():
-                config.update(json.loads((folder / name).read_text(encoding="utf-8")))
-        return cls(templates_in(folder, config), _token_texts(config))
+        config = read_object(folder / "special_tokens_map.json")
+        config.update(read_object(folder / "tokenizer_config.json"))
+        tokens: dict[str, Any] = tokens_by_role(config.get, _ROLES)
+        if extra := config.get("additional_special_tokens"):
+            texts = map(token_text, extra)
+            tokens["additional_special_tokens"] = [text for text in texts if text is not None]
+        return cls(templates_in(folder, config), tokens)
 
     def _identity(self) -> list[Any]:
         """What tells it from others, in other processes too."""
         clock = [self.date] if self.uses_clock else []
         return [dict(self.sources), dict(self.special_tokens), *clock]
 
-    def __call__(
-        self,
-        messages: Messages,
-        *,
-        tools: Sequence[Any] | None = None,
-        documents: Sequence[Mapping[str, Any]] | None = None,
-        add_generation_prompt: bool = False,
-        chat_template: str | None = None,
-        continue_final_message: bool | str = False,
-        **options: Any,
-    ) -> str:
-        """Renders a conversation.
+    def __call__(self, messages: Messages, **options: Any) -> str:
+        """Renders a conversation; `options` are those of `_request`.
 
         As in transformers, keys of a message whose value is None are left out, and what a model
         thought is under all of its usual names (`reasoning_content`, `thinking`, `reasoning`).
-
-        Args:
-            messages: dicts with `role`, `content` and what else the template reads.
-            tools: JSON schemas of functions, or functions with type hints and a docstring.
-            documents: texts for retrieval templates.
-            add_generation_prompt: whether to open an assistant's turn at the end.
-            chat_template: a template to use instead, or the name of one of `sources`.
-            continue_final_message: whether the text ends with the last message's content, without
-                what the template writes after it; or the name of the field that it ends with.
-            options: other names that the template reads.
 
         Returns:
             The text, special tokens included.
@@ -140,39 +129,17 @@ class ChatTemplate:
             ValueError: there is no template, no message, or it refuses these messages.
             TypeError: an option asks for something of tokens, which a text has none of.
         """
-        engine, variables, final = self._request(
-            messages,
-            tools=tools,
-            documents=documents,
-            add_generation_prompt=add_generation_prompt,
-            chat_template=chat_template,
-            continue_final_message=continue_final_message,
-            **options,
-        )
+        engine, variables, final = self._request(messages, **options)
         text = _run(engine.render, variables)
         return text if final is None else _cut_at_tag(text, final)
 
     def trace(
-        self,
-        messages: Messages,
-        *,
-        tools: Sequence[Any] | None = None,
-        documents: Sequence[Mapping[str, Any]] | None = None,
-        add_generation_prompt: bool = False,
-        chat_template: str | None = None,
-        continue_final_message: bool | str = False,
-        fields: bool = False,
-        **options: Any,
+        self, messages: Messages, *, fields: bool = False, **options: Any
     ) -> tuple[str, list[tuple[str, int | None, int, int]]]:
         """Renders a conversation, and says what the stretches of the text come from.
 
         Args:
             messages: as those of a call.
-            tools: as those of a call.
-            documents: as those of a call.
-            add_generation_prompt: as that of a call.
-            chat_template: as that of a call.
-            continue_final_message: as that of a call.
             fields: whether marks of texts name the fields that they are of.
             options: as those of a call.
 
@@ -183,15 +150,7 @@ class ChatTemplate:
             ValueError: as of a call; or it cannot be told what the stretches come from.
             TypeError: as of a call.
         """
-        engine, variables, final = self._request(
-            messages,
-            tools=tools,
-            documents=documents,
-            add_generation_prompt=add_generation_prompt,
-            chat_template=chat_template,
-            continue_final_message=continue_final_message,
-            **options,
-        )
+        engine, variables, final = self._request(messages, **options)
         text, marks = _run(functools.partial(engine.trace, fields=fields), variables)
         if final is None:
             return text, marks
@@ -200,41 +159,24 @@ class ChatTemplate:
         return text, [(*mark[:3], min(mark[3], size)) for mark in marks if mark[2] < size]
 
     @property
-    def engine(self) -> str:
-        """What renders conversations without tools: "native" or "jinja2".
+    def has_generation(self) -> bool:
+        """Whether the template for conversations without tools has generation blocks."""
+        return self.engine_for().has_generation
 
-        Raises:
-            ValueError: there is no template.
-        """
-        return self.engine_for().engine
-
-    def describe(self) -> str:
-        """What renders which conversations, and why not the native engine; a line a template."""
-        if not self.sources:
-            return "no chat template: give one as chat_template=..."
-        lines = []
-        for name in self.sources:
-            if name == "default":
-                has_other = "tool_use" in self.sources
-                used = "conversations without tools" if has_other else "all conversations"
-            elif name == "tool_use":
-                used = "conversations with tools"
-            else:
-                used = f"by chat_template={name!r}"
-            try:
-                how = self.engine_for(name).describe()
-            except ValueError as error:
-                how = str(error)
-            lines.append(f"{name} ({used}): {how}")
-        return "\n".join(lines)
+    def for_engine(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """As Renderer has it; None for a template that does not run natively, or is not there."""
+        return {
+            "plain": self._program(),
+            "with_tools": self._program(with_tools=True),
+            "variables": json.dumps({**self._variables, **options}),
+        }
 
     @property
-    def variables(self) -> dict[str, Any]:
+    def _variables(self) -> dict[str, Any]:
         """What the template may read of a conversation that says nothing else."""
         return {"documents": None, "add_generation_prompt": False, **self.special_tokens}
 
-    def native(self, *, with_tools: bool = False) -> _native.JinjaTemplate | None:
-        """The template for the native engine; None where there is none that runs there."""
+    def _program(self, *, with_tools: bool = False) -> _native.JinjaTemplate | None:
         try:
             return self.engine_for(with_tools=with_tools).native
         except ValueError:
@@ -248,29 +190,38 @@ class ChatTemplate:
         Raises:
             ValueError: there is no template, or Jinja2 does not take it for one.
         """
-        return _compiled(self._choose(chat_template, with_tools), self.date)
-
-    @property
-    def uses_clock(self) -> bool:
-        """Whether one of the templates has a clock."""
-        return any("strftime_now" in source for source in self.sources.values())
-
-    def dated(self, date: str, *, is_given: bool = False) -> ChatTemplate:
-        """The same with a clock that stands still."""
-        return dataclasses.replace(self, date=date, date_is_given=is_given)
+        source = self._choose(chat_template, with_tools)
+        try:
+            return engine_of(source, self.date)
+        except Exception as error:
+            line = f" in line {error.lineno}" if hasattr(error, "lineno") else ""
+            raise ValueError(
+                f"the chat template is none that Jinja2 takes{line}: {error}"
+            ) from error
 
     def _request(
         self,
         messages: Messages,
         *,
-        tools: Sequence[Any] | None,
-        documents: Sequence[Mapping[str, Any]] | None,
-        add_generation_prompt: bool,
-        chat_template: str | None,
-        continue_final_message: bool | str,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = False,
+        chat_template: str | None = None,
+        continue_final_message: bool | str = False,
         **options: Any,
     ) -> tuple[TemplateEngine, dict[str, Any], str | None]:
-        """What renders a conversation, what it reads, and the text that is to be the last one."""
+        """What renders a conversation, what it reads, and the text that is to be the last one.
+
+        Args:
+            messages: dicts with `role`, `content` and what else the template reads.
+            tools: JSON schemas of functions, or functions with type hints and a docstring.
+            documents: texts for retrieval templates.
+            add_generation_prompt: whether to open an assistant's turn at the end.
+            chat_template: a template to use instead, or the name of one of `sources`.
+            continue_final_message: whether the text ends with the last message's content, without
+                what the template writes after it; or the name of the field that it ends with.
+            options: other names that the template reads.
+        """
         for name in _TOKEN_OPTIONS:
             if options.pop(name, None):
                 raise TypeError(_TOKEN_OPTIONS[name])
@@ -280,7 +231,7 @@ class ChatTemplate:
             raise ValueError("the conversation is empty: there is no message to render")
         final = _tag_final_message(chat, continue_final_message, engine.source)
         variables = {
-            **self.variables,
+            **self._variables,
             "messages": chat,
             "tools": None if tools is None else [_schema(tool) for tool in tools],
             "documents": documents,
@@ -288,11 +239,6 @@ class ChatTemplate:
             **options,
         }
         return engine, variables, final
-
-    @functools.cached_property
-    def frame(self) -> str:
-        """All that the template may print of itself: its own text, and the special tokens."""
-        return "\n".join([*self.sources.values(), *map(str, self.special_tokens.values())])
 
     def _choose(self, wanted: str | None, with_tools: bool) -> str:
         if wanted is not None:
@@ -307,29 +253,19 @@ class ChatTemplate:
         )
 
 
+@dataclass
 class TracedRenderer:
-    """Renders for the engine: a text, and what its stretches come from."""
+    """Renders for the engine: a text, and what its stretches come from.
 
-    def __init__(
-        self, render: Renderer, options: Mapping[str, Any], *, may_be_untraced: bool
-    ) -> None:
-        """Renders with `render`.
+    Attributes:
+        render: the template.
+        options: what else it reads of each conversation.
+        may_be_untraced: whether a text without marks will do where nobody can trace it.
+    """
 
-        Args:
-            render: the template.
-            options: what else it reads of each conversation.
-            may_be_untraced: whether a text without marks will do where nobody can trace it.
-        """
-        self._render = render
-        self._options = dict(options)
-        self._may_be_untraced = may_be_untraced
-
-    @property
-    def has_generation(self) -> bool:
-        """Whether the template has generation blocks."""
-        if not isinstance(self._render, ChatTemplate):
-            return "endgeneration" in getattr(self._render, "frame", "")
-        return self._render.engine_for().has_generation
+    render: Renderer
+    options: Mapping[str, Any]
+    may_be_untraced: bool
 
     def __call__(
         self,
@@ -340,31 +276,26 @@ class TracedRenderer:
         trace: bool,
     ) -> tuple[str, list[tuple[str, int | None, int, int]], bool]:
         """The text, its marks, and whether they say whose texts were printed."""
-        given = {**self._options, **(options or {}), "tools": tools}
+        given = {**self.options, **(options or {}), "tools": tools}
         if add_generation_prompt:
             given["add_generation_prompt"] = True
         if not trace:
-            return self._render(messages, **given), [], False
+            return self.render(messages, **given), [], False
         # lazy: it imports Jinja2, which takes its time.
         from easydata.tokenizers import template_trace
 
         try:
-            if isinstance(self._render, ChatTemplate):
-                text, marks = self._render.trace(messages, fields=True, **given)
-            elif self._may_be_untraced:
-                text = self._render(messages, **given)
-                marks = template_trace.marks_of_texts(
-                    lambda marked: self._render(marked, **given), messages, text, fields=True
-                )
+            if isinstance(self.render, ChatTemplate):
+                text, marks = self.render.trace(messages, fields=True, **given)
             else:
-                raise ValueError(
-                    "an object with apply_chat_template does not say what it prints of whom; give "
-                    "its template as chat_template="
+                text = self.render(messages, **given)
+                marks = template_trace.marks_of_texts(
+                    lambda marked: self.render(marked, **given), messages, text, fields=True
                 )
         except template_trace.UntraceableError:
-            if not self._may_be_untraced:
+            if not self.may_be_untraced:
                 raise
-            return self._render(messages, **given), [], False
+            return self.render(messages, **given), [], False
         known = [mark for mark in marks if mark[0] != template_trace.TEXTS_UNKNOWN]
         return text, known, len(known) == len(marks)
 
@@ -372,15 +303,6 @@ class TracedRenderer:
 _NAMES = re.compile(r"""(['"])([A-Za-z][\w-]*)\1""")
 # A type of tools as well, which says nothing of roles.
 _FUNCTION_AS_ROLE = re.compile(r"""\brole\b[^{}%\n]*(['"])function\1""")
-
-
-def own_roles(render: Renderer) -> list[str]:
-    """Names that may be roles for a template, since it has them as texts of its own."""
-    if isinstance(render, ChatTemplate):
-        frame = "\n".join(render.sources.values())
-    else:
-        frame = getattr(render, "frame", "")
-    return list(_roles_named_in(frame))
 
 
 @functools.lru_cache(maxsize=64)
@@ -429,7 +351,10 @@ def renderer_of(tokenizer: Any, chat_template: str | os.PathLike[str] | None = N
         renderer: Renderer = own()
         return renderer
     if hasattr(tokenizer, "apply_chat_template"):
-        return _Applied(tokenizer)
+        source = getattr(tokenizer, "chat_template", None)
+        sources = {"default": source} if isinstance(source, str) else {}
+        tokens = getattr(tokenizer, "special_tokens_map", {}) if sources else {}
+        return _Applied(sources, tokens, apply=tokenizer.apply_chat_template)
     return ChatTemplate(
         getattr(tokenizer, "chat_templates", {}), getattr(tokenizer, "special_tokens", {})
     )
@@ -441,28 +366,14 @@ def _special_tokens(tokenizer: Any) -> dict[str, Any]:
         named = getattr(tokenizer, name, None)
         if isinstance(named, Mapping):
             return dict(named)
-    own = renderer_of(tokenizer)
-    return dict(own.special_tokens) if isinstance(own, ChatTemplate) else {}
+    return dict(renderer_of(tokenizer).special_tokens)
 
 
-class _Applied:
+@dataclass(frozen=True)
+class _Applied(Renderer):
     """The renderer of an object with `apply_chat_template`."""
 
-    def __init__(self, tokenizer: Any) -> None:
-        self._apply = tokenizer.apply_chat_template
-        sources = getattr(tokenizer, "chat_template", None)
-        if isinstance(sources, str):
-            special = getattr(tokenizer, "special_tokens_map", {})
-            self.frame = "\n".join([sources, *map(str, special.values())])
-        self.uses_clock = "strftime_now" in getattr(self, "frame", "")
-        self.date: str | None = None
-        self.date_is_given = False
-
-    def dated(self, date: str, *, is_given: bool = False) -> _Applied:
-        """The same with a clock that stands still."""
-        made = copy.copy(self)
-        made.date, made.date_is_given = date, is_given
-        return made
+    apply: Callable[..., Any] = field(kw_only=True)
 
     def __call__(self, messages: Messages, **options: Any) -> str:
         """Renders `messages`."""
@@ -472,29 +383,13 @@ class _Applied:
             if self.date is not None:  # transformers hands names on to the template
                 now = datetime.datetime.fromisoformat(self.date)
                 options.setdefault("strftime_now", now.strftime)
-            return str(self._apply(messages, tokenize=False, **options))
+            return str(self.apply(messages, tokenize=False, **options))
         except jinja2.TemplateError as error:
             raise ValueError(f"the chat template refuses these messages: {error}") from error
         except Exception as error:
             raise ValueError(
                 f"the chat template fails on these messages: {type(error).__name__}: {error}"
             ) from error
-
-
-def _token_texts(config: Mapping[str, Any]) -> dict[str, Any]:
-    texts: dict[str, Any] = {}
-    for name in _SPECIAL_TOKENS:
-        token = config.get(name)
-        if isinstance(token, Mapping):
-            token = token.get("content")
-        if token is not None:
-            texts[name] = str(token)
-    extra = config.get("additional_special_tokens")
-    if extra:
-        texts["additional_special_tokens"] = [
-            str(token["content"] if isinstance(token, Mapping) else token) for token in extra
-        ]
-    return texts
 
 
 def _schema(tool: Any) -> Any:
@@ -555,14 +450,6 @@ def _cut_at_tag(text: str, final: str) -> str:
         )
     # Where the template strips what it prints, the space before the tag is none of its text.
     return text[:at] if text[at:].startswith(_TAG) else text[:at].rstrip()
-
-
-def _compiled(source: str, date: str | None) -> TemplateEngine:
-    try:
-        return engine_of(source, date)
-    except Exception as error:
-        line = f" in line {error.lineno}" if hasattr(error, "lineno") else ""
-        raise ValueError(f"the chat template is none that Jinja2 takes{line}: {error}") from error
 
 
 def _run(render: Callable[[dict[str, Any]], _Made], variables: dict[str, Any]) -> _Made:

@@ -7,7 +7,7 @@ import logging
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -23,25 +23,9 @@ _log = logging.getLogger("easydata")
 
 _CONFIG_NAME = "tokenizer_config.json"
 _FILE_NAME = "tokenizer.json"
-_ROLES = (
-    "bos_token",
-    "eos_token",
-    "pad_token",
-    "unk_token",
-    "sep_token",
-    "cls_token",
-    "mask_token",
-)
-_STEPS = (
-    "added_tokens",
-    "normalizer",
-    "pre_tokenizer",
-    "model",
-    "post_processor",
-    "decoder",
-    "truncation",
-    "padding",
-)
+_ROLES = [f"{name}_token" for name in ("bos", "eos", "pad", "unk", "sep", "cls", "mask")]
+COMPONENTS = ("normalizer", "pre_tokenizer", "model", "post_processor", "decoder")
+_STEPS = ("added_tokens", *COMPONENTS, "truncation", "padding")
 
 _noticed: set[tuple[str, str]] = set()
 _chosen: set[str] = set()
@@ -136,12 +120,9 @@ def _of_path(name: str, path: Path, view: View) -> TokenizerSource:
 
 
 def _read_folder(made: TokenizerSource, folder: Path) -> None:
-    config = _read_object(folder / _CONFIG_NAME)
-    for source in (_read_object(folder / "special_tokens_map.json"), config):
-        for role in _ROLES:
-            token = _token_text(source.get(role))
-            if token is not None:
-                made.tokens[role] = token
+    config = read_object(folder / _CONFIG_NAME)
+    for source in (read_object(folder / "special_tokens_map.json"), config):
+        made.tokens.update(tokens_by_role(source.get))
     made.chat_templates.update(templates_in(folder, config))
     made.padding_side = _side(config.get("padding_side"))
     made.truncation_side = _side(config.get("truncation_side"))
@@ -155,6 +136,11 @@ def _read_folder(made: TokenizerSource, folder: Path) -> None:
             made.name,
             "; ".join(reasons),
         )
+
+
+def tokens_by_role(get: Callable[[str], Any], roles: Iterable[str] = _ROLES) -> dict[str, str]:
+    """The special tokens that `get` gives for their roles, as far as it does."""
+    return {role: text for role in roles if (text := token_text(get(role))) is not None}
 
 
 def templates_in(folder: Path, config: Mapping[str, Any]) -> dict[str, str]:
@@ -184,10 +170,7 @@ def _of_live(source: Any, view: View) -> TokenizerSource:
     made = TokenizerSource(
         str(name), (text if backend is source else _as_called(text)).encode(), view
     )
-    for role in _ROLES:
-        token = _token_text(getattr(source, role, None))
-        if token is not None:
-            made.tokens[role] = token
+    made.tokens.update(tokens_by_role(lambda role: getattr(source, role, None)))
     template = getattr(source, "chat_template", None)
     if isinstance(template, str):
         made.chat_templates["default"] = template
@@ -342,7 +325,7 @@ def _sure_differences(config: Mapping[str, Any], text: bytes) -> Iterator[str]:
         named += more if isinstance(more, list) else []
     decoder = config.get("added_tokens_decoder")
     named += decoder.values() if isinstance(decoder, Mapping) else []
-    missing = {token for value in named if (token := _token_text(value)) and token not in known}
+    missing = {token for value in named if (token := token_text(value)) and token not in known}
     if missing:
         shown = ", ".join(sorted(missing)[:3]) + (", ..." if len(missing) > 3 else "")
         yield f"it adds the tokens that only {_CONFIG_NAME} names ({shown})"
@@ -390,7 +373,7 @@ def _some_of(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)[:10]) or "nothing"
 
 
-def _read_object(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
     """A JSON object out of a file; empty when there is no such file."""
     if not path.is_file():
         return {}
@@ -403,7 +386,7 @@ def _read_object(path: Path) -> dict[str, Any]:
     return value
 
 
-def _token_text(value: Any) -> str | None:
+def token_text(value: Any) -> str | None:
     """The text of a special token, given as such, as an AddedToken or as its JSON form."""
     if isinstance(value, Mapping):
         value = value.get("content")

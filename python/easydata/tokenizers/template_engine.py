@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import datetime
 import functools
+import itertools
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -132,12 +133,6 @@ class TemplateEngine:
         """Whether the template has `{% generation %}` blocks."""
         return (self._traced if self.native is None else self.native).has_generation
 
-    def describe(self) -> str:
-        """What runs the template, why, and whether it says itself what the assistant writes."""
-        engine = "native" if self.native is not None else f"jinja2, since {self.why_not_native}"
-        blocks = "with" if self.has_generation else "without"
-        return f"{engine}; {blocks} generation blocks"
-
     @functools.cached_property
     def _traced(self) -> TracedTemplate:
         # lazy: it imports Jinja2, which takes its time.
@@ -216,26 +211,19 @@ def _probes() -> Iterator[tuple[str, dict[str, Any]]]:
         "white space": [spaces, {**said, "content": " \n"}, spaces],
         "two answers in a row": [user, said, said],
     }
-    special = {
-        "bos_token": "<bos>",
-        "eos_token": "<eos>",
-        "pad_token": "<pad>",
-        "unk_token": "<unk>",
-    }
-    for name, messages in chats.items():
-        for tools in (None, [tool]):
-            for prompt in (False, True):
-                where = f"{name}{', tools' if tools else ''}{', a prompt' if prompt else ''}"
-                yield (
-                    where,
-                    {
-                        "messages": messages,
-                        "tools": tools,
-                        "documents": None,
-                        "add_generation_prompt": prompt,
-                        **special,
-                    },
-                )
+    special = {f"{name}_token": f"<{name}>" for name in ("bos", "eos", "pad", "unk")}
+    choices = itertools.product(chats.items(), (None, [tool]), (False, True))
+    for (name, messages), tools, prompt in choices:
+        yield (
+            f"{name}{', tools' if tools else ''}{', a prompt' if prompt else ''}",
+            {
+                "messages": messages,
+                "tools": tools,
+                "documents": None,
+                "add_generation_prompt": prompt,
+                **special,
+            },
+        )
 
 
 def _bytes_made(operator: str, left: Any, right: Any) -> int:

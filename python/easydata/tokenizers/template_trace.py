@@ -237,11 +237,10 @@ class _AddPrinters(NodeTransformer):
         self._prints = outside
         return node
 
-    def visit_Break(self, node: nodes.Break) -> list[nodes.Node]:  # noqa: N802
+    def visit_Break(self, node: nodes.Break | nodes.Continue) -> list[nodes.Node]:  # noqa: N802
         return [_call(node.lineno, "leave"), node] if self._prints else [node]
 
-    def visit_Continue(self, node: nodes.Continue) -> list[nodes.Node]:  # noqa: N802
-        return [_call(node.lineno, "leave"), node] if self._prints else [node]
+    visit_Continue = visit_Break  # noqa: N815
 
     def visit_CallBlock(self, node: nodes.CallBlock) -> list[nodes.Node]:  # noqa: N802
         self.generic_visit(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -22,7 +23,7 @@ from easydata.tokenizers.engine import (
     make_encoder,
     threads_of,
 )
-from easydata.tokenizers.files import Side, TokenizerSource, View, read_source
+from easydata.tokenizers.files import COMPONENTS, Side, TokenizerSource, View, read_source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,7 +83,9 @@ class Tokenizer:
             self.__dict__.update(source.__dict__)
             if split_special_tokens in (None, self.split_special_tokens):
                 return
-            self.__dict__.pop("_library_object", None)
+            self.__dict__.pop("_library", None)
+        elif isinstance(source, TokenizerSource):  # of a pickle
+            self._made_of = source
         else:
             self._made_of = read_source(source, view)
         if split_special_tokens is not None:
@@ -212,21 +215,18 @@ class Tokenizer:
         """Id of `unk_token`."""
         return self._role_id("unk_token")
 
-    @property
+    @functools.cached_property
     def _vocabulary(self) -> _native.Vocabulary:
         """What plans and files keep of it: what its ids mean."""
-        made: _native.Vocabulary | None = self.__dict__.get("_made_vocabulary")
-        if made is None:
-            ids = [self.token_to_id(token) for token in self._made_of.tokens.values()]
-            made = self._made_vocabulary = _native.Vocabulary(
-                self._encoder,
-                name=_short_name(self.name),
-                eos_id=self.eos_token_id,
-                bos_id=self.bos_token_id,
-                pad_id=self.pad_token_id,
-                special=[token_id for token_id in ids if token_id is not None],
-            )
-        return made
+        ids = [self.token_to_id(token) for token in self._made_of.tokens.values()]
+        return _native.Vocabulary(
+            self._encoder,
+            name=_short_name(self.name),
+            eos_id=self.eos_token_id,
+            bos_id=self.bos_token_id,
+            pad_id=self.pad_token_id,
+            special=[token_id for token_id in ids if token_id is not None],
+        )
 
     def token_to_id(self, token: str) -> int | None:
         """Id of a token as the file spells it; None when there is none."""
@@ -384,7 +384,7 @@ class Tokenizer:
             return DecodeStream(self._encoder.decode_stream(skip_special_tokens, held).step)
         from tokenizers.decoders import DecodeStream as LibraryStream
 
-        library = self._library()
+        library = self._library
         stream = LibraryStream(ids=held, skip_special_tokens=skip_special_tokens)
 
         def step(more: list[int]) -> str | None:
@@ -527,7 +527,7 @@ class Tokenizer:
         return f"Tokenizer({self.name!r}, engine={self.engine!r}, vocab_size={self.vocab_size})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._made_of,)
+        return Tokenizer, (self._made_of,)
 
     def _role_id(self, role: str) -> int | None:
         token = self._made_of.tokens.get(role)
@@ -539,7 +539,7 @@ class Tokenizer:
     def _steps(self) -> dict[str, dict[str, str]]:
         file = json.loads(self._made_of.json)
         steps: dict[str, dict[str, str]] = {}
-        for step in ("normalizer", "pre_tokenizer", "model", "post_processor", "decoder"):
+        for step in COMPONENTS:
             kind = kind_of(file.get(step))
             steps[step] = {"is": kind} if kind == "none" else {"is": kind, "engine": self.engine}
         for step, what in self._encoder.details().items():
@@ -556,7 +556,7 @@ class Tokenizer:
     ) -> npt.NDArray[np.int64]:
         import numpy as np
 
-        library = self._library()
+        library = self._library
         with _library_lock:
             own = library.truncation
             if max_length is not None:
@@ -576,13 +576,10 @@ class Tokenizer:
             )
         return np.asarray(encoding.offsets, np.int64).reshape(-1, 2)
 
+    @functools.cached_property
     def _library(self) -> Any:
-        """The library's own object for this file; made when it is first needed."""
-        library = self.__dict__.get("_library_object")
-        if library is None:
-            library = load_library(self._made_of, "offsets need the tokenizers library")
-            self._library_object = library
-        return library
+        """The library's own object for this file."""
+        return load_library(self._made_of, "offsets need the tokenizers library")
 
 
 class DecodeStream:
@@ -642,10 +639,3 @@ def _short_name(name: str) -> str:
         return name
     path = pathlib.Path(os.path.abspath(name))
     return path.parent.name if path.is_file() else path.name
-
-
-def _restore(made_of: TokenizerSource) -> Tokenizer:
-    tokenizer = Tokenizer.__new__(Tokenizer)
-    tokenizer._made_of = made_of
-    tokenizer._encoder, tokenizer._why_not_native = make_encoder(made_of)
-    return tokenizer

@@ -145,7 +145,7 @@ class _Prepared:
                 return _short_enough(dataset, args)
             if _KL in names:
                 _check_kl(dataset, size)
-                return _all_short_enough(dataset, args)
+                return _short_enough(dataset, args, has_neighbours=True)
             return _short_enough(dataset, args).map(_moved_on, batched=True, batch_size=size)
         return super()._prepare_dataset(  # type: ignore[misc]
             dataset, processing_class, args, *rest, **named
@@ -188,47 +188,31 @@ def _listed(names: Any) -> str:
     return ", ".join(repr(name) for name in sorted(names)) or "no rows"
 
 
-def _limit(args: Any) -> int | None:
-    """So many tokens of a prompt leave no room for an answer; None: as many as there are."""
+def _short_enough(dataset: Any, args: Any, *, has_neighbours: bool = False) -> Any:
+    """The rows whose prompts leave room for an answer.
+
+    Nothing can be left out of rows that have completions of their neighbours: all must be so.
+    """
     keeps_start = getattr(args, "truncation_mode", "keep_start") == "keep_start"
-    return args.max_length if keeps_start else None
-
-
-def _short_enough(dataset: Any, args: Any) -> Any:
-    """The rows whose prompts leave room for an answer."""
-    limit = _limit(args)
-    if limit is None:
+    if not keeps_start or args.max_length is None:
         return dataset
-    return dataset.filter(_Fits(limit))
+    if has_neighbours:
+        return dataset.map(_must_fit, fn_kwargs={"limit": args.max_length})
+    return dataset.filter(_fits, fn_kwargs={"limit": args.max_length})
 
 
-def _all_short_enough(dataset: Any, args: Any) -> Any:
-    """The rows, all of which must have prompts that leave room for an answer."""
-    limit = _limit(args)
-    return dataset if limit is None else dataset.map(_MustFit(limit))
+def _fits(row: Example, limit: int) -> bool:
+    return len(row["prompt_ids"]) < limit
 
 
-class _Fits:
-    """Whether the prompt of a row leaves room for an answer."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-
-    def __call__(self, row: Example) -> bool:
-        return len(row["prompt_ids"]) < self._limit
-
-
-class _MustFit(_Fits):
-    """Nothing can be left out of rows with completions of their neighbours."""
-
-    def __call__(self, row: Example) -> Any:
-        if super().__call__(row):
-            return row
-        raise ValueError(
-            "a prompt leaves no room for its completion, and its row cannot be left out without "
-            f"its neighbour, which has that in {_KL}; make the rows with the trainer's max_length; "
-            f"the prompt has {len(row['prompt_ids'])} tokens, max_length is {self._limit}"
-        )
+def _must_fit(row: Example, limit: int) -> Example:
+    if _fits(row, limit):
+        return row
+    raise ValueError(
+        "a prompt leaves no room for its completion, and its row cannot be left out without "
+        f"its neighbour, which has that in {_KL}; make the rows with the trainer's max_length; "
+        f"the prompt has {len(row['prompt_ids'])} tokens, max_length is {limit}"
+    )
 
 
 def _moved_on(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, Self, TypeAlias
 
 from easydata import _native
 from easydata.core.short_repr import short
@@ -100,9 +101,7 @@ class _Step:
 
     def _column_step(self, op: str, options: Mapping[str, Any], **more: Any) -> _native.Step:
         """A step that is an operation of the engine's on columns."""
-        return _native.column_step(
-            self, **self._described(), op=op, options=_json_of(options), **more
-        )
+        return _native.column_step(self._callable_step(**more), op, _json_of(options))
 
     def _described(self) -> dict[str, Any]:
         try:
@@ -144,6 +143,21 @@ class Transform(_Step, ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+class _Claiming(_Step):
+    """A step that may claim that there are the fields that it names.
+
+    By itself it takes rows as they are, as EasyDeL's do.
+    """
+
+    _claims = False
+
+    def claiming(self) -> Self:
+        """The same, where a source without these fields is an error: its own methods say so."""
+        other = copy.copy(self)
+        other._claims = True
+        return other
 
 
 class OneToOneTransform(Transform):
@@ -286,15 +300,8 @@ class MapTransform(Transform):
 class ExpandingFunction(MapTransform):
     """Wraps a function that yields rows, and says so by `is_expand`: a transform of EasyDeL's."""
 
-    @property
-    def is_filter(self) -> bool:
-        """True: a row may yield nothing."""
-        return True
-
-    @property
-    def is_expand(self) -> bool:
-        """True: a row may yield several."""
-        return True
+    is_filter = ExpandTransform.is_filter
+    is_expand = ExpandTransform.is_expand
 
 
 class RowFunction(MapTransform):

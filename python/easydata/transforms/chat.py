@@ -9,7 +9,7 @@ from typing import Any, Literal
 from easydata import _native
 from easydata.tokenizers.chat_template import Renderer, renderer_of
 from easydata.tokenizers.template_date import dated, open_date
-from easydata.transforms.base import Example, OneToOneTransform
+from easydata.transforms.base import Example, OneToOneTransform, _Claiming
 from easydata.transforms.conversation import (
     DEFAULT_ROLE_MAPPING,
     FROM_VALUE_ROLES,
@@ -38,10 +38,7 @@ def is_conversational(example: Mapping[str, Any]) -> bool:
 
 def find_messages_field(example: Mapping[str, Any], preferred: str = "messages") -> str | None:
     """The field that holds the conversation: `preferred`, else one of MESSAGE_FIELDS."""
-    for field in (preferred, *MESSAGE_FIELDS[1:]):
-        if field in example:
-            return field
-    return None
+    return next((field for field in (preferred, *MESSAGE_FIELDS[1:]) if field in example), None)
 
 
 def convert_to_chatml(messages: Any) -> Any:
@@ -57,7 +54,7 @@ def convert_to_chatml(messages: Any) -> Any:
     ]
 
 
-class ChatTemplateTransform(OneToOneTransform):
+class ChatTemplateTransform(_Claiming, OneToOneTransform):
     """Renders a row's conversation to text by the tokenizer's chat template.
 
     The conversation is looked for in `messages_field`, then in `conversations` and `conversation`;
@@ -132,14 +129,6 @@ class ChatTemplateTransform(OneToOneTransform):
                 render, roles, self._options, drops_reasoning=self._drops_reasoning
             )
 
-    _claims = False
-
-    def claiming(self) -> ChatTemplateTransform:
-        """The same, where a source without conversations is an error."""
-        other = copy.copy(self)
-        other._claims = True
-        return other
-
     def _fields_one_of(self) -> Sequence[str]:
         return (self._messages_field, *MESSAGE_FIELDS[1:]) if self._claims else ()
 
@@ -164,8 +153,7 @@ class ChatTemplateTransform(OneToOneTransform):
             if self._convert:
                 messages = convert_to_chatml(messages)
             return self._render(messages, tools=self._tools, **self._options)
-        tools = self._tools if self._tools is not None else decoded(example.get("tools"))
-        return self._texts.of(example, field, tools=tools or None)
+        return self._texts.of(example, field, self._tools)
 
     def __repr__(self) -> str:
         date = f", date={self._render.date!r}" if self._render.uses_clock else ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.tokenizers.chat_template import Renderer, TracedRenderer, own_roles
+from easydata.tokenizers.chat_template import Renderer, TracedRenderer
 
 DEFAULT_ROLE_MAPPING = {
     "human": "user",
@@ -59,32 +59,13 @@ def is_instruction(row: Mapping[str, Any]) -> bool:
     )
 
 
-def read_conversation(
-    value: Any, field: str, roles: Mapping[str, str] | None = FROM_VALUE_ROLES
-) -> list[dict[str, Any]]:
-    """The messages that a row holds, as role/content.
+class ConversationText:
+    """Renders conversations, whose text must come out: what each message says, and the tools.
 
     A JSON string is decoded. The names of from/value messages become roles, and of others those
     that are names of speakers (human, gpt, User). Lists of text parts are joined; keys whose value
     is None are left out, as transformers does.
-
-    Args:
-        value: What the row has.
-        field: Where it has it, for errors.
-        roles: Roles by the names that from/value messages may have; None: from/value messages are
-            no messages.
-
-    Raises:
-        ValueError: There is no message, or one of an unknown role, without one, or with a part
-            that is no text.
-        TypeError: `value` is no list of messages, or a text in it is something else.
     """
-    given = None if roles is None else dict(roles)
-    return _native.read_conversation(value, field, given, decoded)
-
-
-class ConversationText:
-    """Renders conversations, whose text must come out: what each message says, and the tools."""
 
     def __init__(
         self,
@@ -115,12 +96,13 @@ class ConversationText:
         Args:
             row: what has it, and may have `system` and `chat_template_kwargs`.
             field: where it has it; empty: the row is an instruction with its answer.
-            tools: the tools that the template describes to the model; None: there are none.
+            tools: the tools that the template describes to the model; None: those of the row.
 
         Raises:
-            ValueError: as read_conversation(); or the template refuses the messages, or leaves
-                something out of them.
-            TypeError: as read_conversation().
+            ValueError: there is no message, or one of an unknown role, without one, or with a part
+                that is no text; or the template refuses the messages, or leaves something out of
+                them.
+            TypeError: what the row has is no list of messages, or a text in it is something else.
         """
         if self._made is None:
             render, roles, options, drops_reasoning = self._given
@@ -128,10 +110,11 @@ class ConversationText:
                 TracedRenderer(render, options, may_be_untraced=True),
                 roles=None if roles is None else dict(roles),
                 names=FROM_VALUE_ROLES,
-                own_roles=own_roles(render),
+                own_roles=render.own_roles,
                 drops_reasoning=drops_reasoning,
             )
-        return self._made.render(row, field, tools, decoded)
+        tools = decoded(row.get("tools")) if tools is None else tools
+        return self._made.render(row, field, tools or None, decoded)
 
     def __getstate__(self) -> Any:
         return self._given

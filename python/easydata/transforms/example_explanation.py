@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -59,13 +59,9 @@ class ExplainedExample:
     def to_dict(self) -> dict[str, Any]:
         """All of it as dicts and lists, for JSON."""
         return {
-            "column": self.column,
+            **vars(self),
             "parts": [{"text": text, "trained": trained} for text, trained in self.parts],
-            "tokens": self.tokens,
-            "trained": self.trained,
             "turns": [vars(turn) for turn in self.turns],
-            "warnings": self.warnings,
-            "use": self.use,
         }
 
 
@@ -83,10 +79,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as dicts and lists, for JSON."""
-        return {
-            "examples": [example.to_dict() for example in self.examples],
-            "warnings": self.warnings,
-        }
+        return {**vars(self), "examples": [example.to_dict() for example in self.examples]}
 
     def __str__(self) -> str:
         return "\n".join(line.plain for line in self.lines(marks=True))
@@ -167,8 +160,10 @@ def _sides(
             continue
         use = transform._use_of_examples
         trained = [False] * len(ids) if use else _trained(column, example)
-        attended = _attention(column, example)
-        kept = [at for at in range(len(ids)) if attended is None or attended[at]]
+        # Where no mask tells what is padding, nothing is.
+        named = "input_ids" in column
+        mask = example.get(column.replace("input_ids", "attention_mask")) if named else None
+        kept = [at for at in range(len(ids)) if mask is None or mask[at]]
         shown = [ids[at] for at in kept]
         flags = [trained[at] for at in kept]
         if "prompt_ids" in example:
@@ -200,14 +195,6 @@ def _trained(column: str, example: dict[str, Any]) -> list[bool]:
     if column == "input_ids" and masks:
         return [all(mask[at] for mask in masks) for at in range(count)]
     return [True] * count
-
-
-def _attention(column: str, example: dict[str, Any]) -> Sequence[int] | None:
-    """Which ids of a column are no padding; None where no mask tells: then all are."""
-    if "input_ids" not in column:
-        return None
-    mask: Sequence[int] | None = example.get(column.replace("input_ids", "attention_mask"))
-    return mask
 
 
 def _turns(

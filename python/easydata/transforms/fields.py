@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from easydata import _native
 from easydata.transforms.base import (
     ColumnTransform,
     Example,
     OneToOneTransform,
+    _Claiming,
     _name,
     checked_function,
 )
@@ -42,20 +42,10 @@ class MapField(OneToOneTransform):
         return f"MapField({self._field!r}, {_name(self._fn)}, {self._output!r})"
 
 
-class _NamedFields(ColumnTransform):
-    """An operation on fields that are named; it may claim that there are such."""
+class _NamedFields(_Claiming, ColumnTransform):
+    """An operation on fields that are named."""
 
     _fields: list[str]
-    _claims = False
-
-    def claiming(self) -> Self:
-        """The same, where a source without these fields is an error: its own methods say so.
-
-        By itself a transform takes rows as they are, as EasyDeL's do.
-        """
-        other = copy.copy(self)
-        other._claims = True
-        return other
 
     def _fields_named(self) -> Sequence[str]:
         return self._fields if self._claims else ()

@@ -135,12 +135,9 @@ def _object(value: Any, version: _Version) -> Any:
     # What is found out later on is no part of what it is.
     found_out = {
         each
-        for each, attribute in _attributes(kind)
+        for base in kind.__mro__
+        for each, attribute in vars(base).items()
         if isinstance(attribute, functools.cached_property)
     } | set(getattr(value, "_found_out", ()))
     said = {key: item for key, item in (state or {}).items() if key not in found_out}
     return [name, own, _part(dict(sorted(said.items())), own if own is not None else version)]
-
-
-def _attributes(kind: type) -> list[tuple[str, Any]]:
-    return [item for each in kind.__mro__ for item in vars(each).items()]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from easydata import _native
-from easydata.tokenizers.chat_template import ChatTemplate, Renderer, own_roles
+from easydata.tokenizers.chat_template import Renderer
 from easydata.transforms.base import (
     ColumnTransform,
     Example,
@@ -103,27 +102,16 @@ class _RenderMessages(OneToOneTransform):
                 f"field {self._messages!r} holds text that is no JSON of messages, but the first "
                 "row of the source holds messages there"
             )
-        tools = decoded(example.get("tools"))
-        return self._texts.of(example, self._messages, tools=tools or None)
+        return self._texts.of(example, self._messages)
 
     def _plan_step(self) -> _native.Step:
-        plain = with_tools = None
-        variables = "{}"
-        if isinstance(self._render, ChatTemplate):
-            plain = self._render.native()
-            with_tools = self._render.native(with_tools=True)
-            variables = json.dumps({**self._render.variables, **self._options})
         return _native.render_step(
-            self,
-            plain,
-            with_tools,
-            **self._described(),
+            self._callable_step(),
+            **self._render.for_engine(self._options),
             messages=self._messages,
             output=self._content,
             roles=FROM_VALUE_ROLES,
-            own_roles=own_roles(self._render),
-            variables=variables,
-            refuses=self._refuses,
+            own_roles=self._render.own_roles,
         )
 
     def __repr__(self) -> str:

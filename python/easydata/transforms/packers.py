@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from easydata import _native
 from easydata.core.choices import PackStrategy
@@ -55,16 +55,24 @@ class PackedSequence:
 _REQUIRED = ("seq_length", "eos_token_id")
 _FIRST = (*_REQUIRED, "pad_token_id")
 # Nothing tells of what tokenizer the documents are, so that both ids are the caller's.
-_TYPES = {"eos_token_id": "int"}
-_DEFAULTS = {"pad_token_id": 0}
+_OF_ALL: dict[str, Any] = {
+    "options": "PackOptions",
+    "required": _REQUIRED,
+    "types": {"eos_token_id": "int"},
+    "defaults": {"pad_token_id": 0},
+}
 
 
 class _Packer:
     """What the packers share: the engine's packer, and who the documents belong to."""
 
-    def _start(self, strategy: PackStrategy, options: dict[str, Any], window: str) -> None:
-        self._native = _native.Packer(strategy=strategy, **options)
-        self._remembered: int = options[window] + 1  # documents that may still be in an open row
+    _strategy: ClassVar[PackStrategy]
+    # The option that says how many documents may be in an open row.
+    _window: ClassVar[str] = "pack_window"
+
+    def _take(self, *, options: dict[str, Any]) -> None:
+        self._native = _native.Packer(_native.PackOptions(strategy=self._strategy, **options))
+        self._remembered: int = options[self._window] + 1
         self._source_ids: dict[int, Any] = {}
         self._count = 0
 
@@ -107,52 +115,41 @@ class _Packer:
 class GreedyPacker(
     GreedyPackerSignature,
     _Packer,
-    options="PackOptions",
     positional=(*_FIRST, "include_segment_ids"),
-    required=_REQUIRED,
-    types=_TYPES,
-    defaults=_DEFAULTS,
     keywords=("overlong",),
+    **_OF_ALL,
 ):
     """Puts documents end to end and cuts rows off."""
 
-    def _take(self, *, options: dict[str, Any]) -> None:
-        self._start("greedy", options, "seq_length")
+    _strategy = "greedy"
+    _window = "seq_length"
 
 
 class PoolPacker(
     PoolPackerSignature,
     _Packer,
-    options="PackOptions",
     positional=(*_FIRST, "num_packers", "include_segment_ids"),
-    required=_REQUIRED,
-    types=_TYPES,
-    defaults=_DEFAULTS,
     keywords=("overlong", "pack_window"),
+    **_OF_ALL,
 ):
     """Keeps several rows open and puts a document where it fits best.
 
     A document that fits into none is cut at the end of the first row.
     """
 
-    def _take(self, *, options: dict[str, Any]) -> None:
-        self._start("pool", options, "pack_window")
+    _strategy = "pool"
 
 
 class FirstFitPacker(
     FirstFitPackerSignature,
     _Packer,
-    options="PackOptions",
     positional=(*_FIRST, "buffer_size=pack_window", "include_segment_ids"),
-    required=_REQUIRED,
-    types=_TYPES,
-    defaults=_DEFAULTS,
     keywords=("overlong",),
+    **_OF_ALL,
 ):
     """Sorts a window of documents by length, longest first, and puts each where it first fits."""
 
-    def _take(self, *, options: dict[str, Any]) -> None:
-        self._start("first_fit", options, "pack_window")
+    _strategy = "first_fit"
 
 
 def _matrix(batch: Any, name: str) -> Any:

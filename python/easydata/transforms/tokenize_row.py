@@ -35,7 +35,7 @@ class TokenizeTransform(OneToOneTransform):
             content_field: the field that holds the text.
             additional_fields: fields to keep.
         """
-        self._config = tokenizer_config or _default_config()
+        self._config = tokenizer_config or TokenizerConfig(name_or_path="")
         self._tokenizer = tokenizer_as(tokenizer, self._config)
         self._content_field = content_field
         self._keep = list(additional_fields or ())
@@ -111,28 +111,31 @@ def compute_tokenizer_hash(tokenizer: Any) -> str:
     return _tokenizer(tokenizer).fingerprint[:16]
 
 
+@dataclasses.dataclass(frozen=True)
 class _Padding:
     """How far rows are filled up, with what, and on which side."""
 
-    def __init__(self, length: int, token_id: int, left: bool) -> None:
-        self.length = length
-        self.token_id = token_id
-        self.left = left
+    length: int
+    token_id: int
+    left: bool
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, config: TokenizerConfig) -> _Padding:
-        left = getattr(tokenizer, "padding_side", "right") == "left"
+    def of(
+        cls, tokenizer: Tokenizer, config: TokenizerConfig, lengths: Sequence[int] = (0,)
+    ) -> _Padding:
+        """That of rows of these lengths; unset: of a row alone, which is its own longest."""
+        left = tokenizer.padding_side == "left"
         longest = config.padding in (True, "longest")
         if not longest and config.padding != "max_length":
             return cls(0, 0, left)
+        length = max(lengths, default=0) if longest else config.max_length
         token_id = tokenizer.pad_token_id
-        if token_id is None and not longest:
+        if token_id is None and not (longest and all(each == length for each in lengths)):
             raise ValueError(
                 f"padding={config.padding!r} needs a pad token, and tokenizer {tokenizer.name} "
                 "names none; set padding=False, or pad_token in its tokenizer_config.json"
             )
-        # The longest of one row is the row itself.
-        return cls(0 if longest else config.max_length, token_id or 0, left)
+        return cls(length, token_id or 0, left)
 
 
 class _CutReport:
@@ -180,10 +183,6 @@ def tokenizer_as(tokenizer: Any, config: TokenizerConfig) -> Tokenizer:
     return Tokenizer(tokenizer, split_special_tokens=config.split_special_tokens)
 
 
-def _default_config() -> TokenizerConfig:
-    return TokenizerConfig(name_or_path="")
-
-
 def _max_length(config: TokenizerConfig) -> int:
     return config.max_length if config.truncation else 0
 
@@ -213,17 +212,9 @@ def _tokenize(
         report.say_once()
     ids: list[list[int]] = encoded.to_pylist()
     masks = [[1] * len(row) for row in ids]
-    padding = _Padding.of(tokenizer, config)
-    length = padding.length
-    if config.padding in (True, "longest"):
-        length = max(map(len, ids), default=0)
-        if tokenizer.pad_token_id is None and any(len(row) < length for row in ids):
-            raise ValueError(
-                f"padding={config.padding!r} needs a pad token, and tokenizer {tokenizer.name} "
-                "names none; set padding=False, or pad_token in its tokenizer_config.json"
-            )
+    padding = _Padding.of(tokenizer, config, list(map(len, ids)))
     for row, mask in zip(ids, masks, strict=True):
-        missing = max(0, length - len(row))
+        missing = max(0, padding.length - len(row))
         at = 0 if padding.left else len(row)
         row[at:at] = [padding.token_id] * missing
         mask[at:at] = [0] * missing

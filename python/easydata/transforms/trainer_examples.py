@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import functools
 import hashlib
+import itertools
 import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Self, TypeGuard
 
 from easydata import _native
@@ -21,14 +21,7 @@ from easydata.core.signatures import (
     SFTPreprocessTransformSignature,
     UnpairedSignature,
 )
-from easydata.tokenizers.chat_template import (
-    ChatTemplate,
-    Renderer,
-    TracedRenderer,
-    _schema,
-    own_roles,
-    renderer_of,
-)
+from easydata.tokenizers.chat_template import Renderer, TracedRenderer, _schema, renderer_of
 from easydata.tokenizers.template_date import dated, open_date
 from easydata.tokenizers.tokenizer import Tokenizer
 from easydata.transforms.base import (
@@ -59,27 +52,27 @@ class _Examples(_Step):
     # What the examples are for where none of their tokens is trained on.
     _use_of_examples: ClassVar[str] = ""
 
-    def _start(
+    def _take(
         self,
         tokenizer: Any,
-        chat_template: str | os.PathLike[str] | None,
-        chat_template_kwargs: Mapping[str, Any] | None,
-        role_mapping: Mapping[str, str] | None,
-        options: Mapping[str, Any],
         *,
-        template_date: str | None = None,
         tools: Sequence[Any] | None = None,
-        masks_chats: bool = False,
+        chat_template: str | os.PathLike[str] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        role_mapping: Mapping[str, str] | None = None,
+        template_date: str | None = None,
+        options: dict[str, Any],
     ) -> None:
         self._given = {name: value for name, value in options.items() if value is not None}
         self._options = self._options_type(**options)
         self._tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer)
-        template = _template_of(tokenizer, self._tokenizer, chat_template)
-        self._template = None if template is None else dated(template, template_date)
+        template = renderer_of(self._tokenizer, chat_template)
+        self._template = dated(template, template_date) if template.sources else None
         self._roles = {**FROM_VALUE_ROLES, **(role_mapping or {})}
         self._template_options = dict(chat_template_kwargs or {})
         self._tools = None if tools is None else [_schema(tool) for tool in tools]
-        self._masks_chats = masks_chats
+        # Whether some of a chat's tokens may be left out of training.
+        self._masks_chats: bool = False
         self._on_error = "raise"
         self._quarantine_path = ""
         # One for all copies: a mixture may have thousands.
@@ -172,20 +165,10 @@ class _Examples(_Step):
                 f"made of; it has {has}{self._near_miss(row)}"
             )
 
-    def _one(self, example: Example) -> Example | None:
-        made = self.examples(example)
-        if len(made) > 1:
-            raise ValueError(
-                f"{type(self).__name__}: one row makes {len(made)} examples here; call "
-                "examples(row), or transform a source"
-            )
-        return made[0] if made else None
-
     def _plan_step(self) -> _native.Step:
         return _native.examples_step(
-            self,
+            self._callable_step(),
             self._maker,
-            **self._described(),
             template_hash=self._template_hash(),
             keep=self._options.keep_columns,
             refuses=self._on_error != "raise",
@@ -235,18 +218,10 @@ class _Examples(_Step):
     def _context(self) -> _native.ExampleContext:
         made = self._tokenizer
         first = (made.eos_token_id, made.bos_token_id, made.unk_token_id, made.pad_token_id)
-        template = self._template
-        plain = with_tools = None
-        variables = "{}"
+        template = self._template or Renderer({}, {})
         render = None
-        has_generation = False
-        if template is not None:
+        if self._template is not None:
             render = TracedRenderer(template, self._template_options, may_be_untraced=False)
-            has_generation = render.has_generation
-            if isinstance(template, ChatTemplate):
-                plain = template.native()
-                with_tools = template.native(with_tools=True)
-                variables = json.dumps({**template.variables, **self._template_options})
         given = {} if self._tools is None else {"tools": self._tools}
         return _native.ExampleContext(
             made.encoder,
@@ -262,15 +237,13 @@ class _Examples(_Step):
             # Not a method of this object, which has the maker that is made of this.
             ask=functools.partial(_ends_of, self._tokenizer),
             special=self._special_ids() if self._masks_chats else [],
-            plain=plain,
-            with_tools=with_tools,
-            variables=variables,
+            **template.for_engine(self._template_options),
             render=render,
-            has_generation=has_generation,
+            has_generation=template.has_generation,
             roles=self._roles,
-            own_roles=[] if template is None else own_roles(template),
+            own_roles=template.own_roles,
             given=json.dumps(given),
-            frame=getattr(template, "frame", ""),
+            frame=template.frame,
             are_spelled=not made.split_special_tokens,
         )
 
@@ -278,16 +251,14 @@ class _Examples(_Step):
         if self._tokenizer.engine == "native":
             return []
         tokens = json.loads(self._tokenizer.json).get("added_tokens") or []
-        contents = [token["content"] for token in tokens if token.get("special")]
-        ids = (self._tokenizer.token_to_id(content) for content in contents)
+        special = (token["content"] for token in tokens if token.get("special"))
+        ids = map(self._tokenizer.token_to_id, special)
         return [each for each in ids if each is not None]
 
     def _template_hash(self) -> str:
         if self._template is None:
             return ""
         date = [self._template.date] if self._template.uses_clock else []
-        if not isinstance(self._template, ChatTemplate):
-            return " ".join([str(getattr(self._template, "frame", "")), *map(str, date)])
         said = json.dumps(
             [
                 dict(self._template.sources),
@@ -333,33 +304,22 @@ class _Examples(_Step):
         return f"{type(self).__name__}({self._tokenizer.fingerprint[:16]}, {said})"
 
 
-class _OfChats(_Examples):
-    """What the transforms share that take nothing else beside their options and a template's."""
-
-    def _take(
-        self,
-        tokenizer: Any,
-        tools: Sequence[Any] | None = None,
-        chat_template: str | os.PathLike[str] | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-        role_mapping: Mapping[str, str] | None = None,
-        template_date: str | None = None,
-        *,
-        options: dict[str, Any],
-    ) -> None:
-        self._start(
-            tokenizer,
-            chat_template,
-            chat_template_kwargs,
-            role_mapping,
-            options,
-            template_date=template_date,
-            tools=tools,
-        )
+class _OneExample(_Examples):
+    """Transforms that are called for the one example of a row."""
 
     def __call__(self, example: Example) -> Example | None:
-        """The example of one row; None where it is left out."""
-        return self._one(example)
+        """The example of one row; None where it is left out.
+
+        Raises:
+            ValueError: The row makes several: call `examples(row)`.
+        """
+        made = self.examples(example)
+        if len(made) > 1:
+            raise ValueError(
+                f"{type(self).__name__}: one row makes {len(made)} examples here; call "
+                "examples(row), or transform a source"
+            )
+        return made[0] if made else None
 
 
 def gives_examples(step: object) -> TypeGuard[_Examples]:
@@ -420,33 +380,13 @@ def _ends_of(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> list[int]:
     found, offsets = tokenizer.encode(text, add_special_tokens=False, return_offsets=True)
     if found.tolist() != list(ids):
         raise ValueError("the tokenizers library gives other ids for this text")
-    sizes = [0]
-    for character in text:
-        sizes.append(sizes[-1] + len(character.encode()))
-    ends: list[int] = []
-    for _, end in offsets.tolist():
-        ends.append(max(sizes[end], ends[-1] if ends else 0))
-    return ends
-
-
-def _template_of(
-    given: Any, tokenizer: Tokenizer, chat_template: str | os.PathLike[str] | None
-) -> Renderer | None:
-    """The renderer of a tokenizer, or of a template that is given as text or path."""
-    if chat_template is not None:
-        return renderer_of(tokenizer, chat_template)
-    if isinstance(given, Tokenizer | str | Path):
-        renderer = renderer_of(tokenizer)
-    else:
-        renderer = ChatTemplate(tokenizer.chat_templates, dict(tokenizer.special_tokens))
-    if isinstance(renderer, ChatTemplate) and not renderer.sources:
-        return None
-    return renderer
+    sizes = [0, *itertools.accumulate(len(character.encode()) for character in text)]
+    return list(itertools.accumulate((sizes[end] for _, end in offsets.tolist()), max))
 
 
 class SFTPreprocessTransform(
     SFTPreprocessTransformSignature,
-    _Examples,
+    _OneExample,
     Transform,
     options="SftOptions",
     positional=(
@@ -460,6 +400,7 @@ class SFTPreprocessTransform(
         "formatting_func",
     ),
     required=("max_length",),
+    without=("tools",),
     texts=_TEXTS,
 ):
     """Prepares chats, prompts with completions, and texts for supervised fine-tuning.
@@ -479,23 +420,12 @@ class SFTPreprocessTransform(
     def _take(
         self,
         tokenizer: Any,
-        formatting_func: Callable[[Example], Any] | None = None,
-        chat_template: str | os.PathLike[str] | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-        role_mapping: Mapping[str, str] | None = None,
-        template_date: str | None = None,
         *,
-        options: dict[str, Any],
+        formatting_func: Callable[[Example], Any] | None = None,
+        **others: Any,
     ) -> None:
-        self._start(
-            tokenizer,
-            chat_template,
-            chat_template_kwargs,
-            role_mapping,
-            options,
-            template_date=template_date,
-            masks_chats=options["mask_prompt"] or options["expand_turns"],
-        )
+        super()._take(tokenizer, **others)
+        self._masks_chats = self._given["mask_prompt"] or self._given["expand_turns"]
         self._format = formatting_func
 
     @property
@@ -508,22 +438,14 @@ class SFTPreprocessTransform(
         row = example if self._format is None else self._formatted(example)
         if self.is_expand:
             return iter(self.examples(row))
-        made = self._one(row)
+        made = super().__call__(row)
         if made is None or self._given.get("layout") == "trl":
             return made
         # A row without a mask of its own has none; a stream has one form for all rows.
+        chat = ("messages", self._given["messages_field"], "conversations", "conversation")
         for column, fields in (
             ("completion_mask", ("prompt", "completion_mask")),
-            (
-                "assistant_masks",
-                (
-                    "messages",
-                    self._given["messages_field"],
-                    "conversations",
-                    "conversation",
-                    "assistant_masks",
-                ),
-            ),
+            ("assistant_masks", (*chat, "assistant_masks")),
         ):
             if column in made and all(row.get(field) is None for field in fields):
                 text = row.get(self._given["text_field"])
@@ -556,7 +478,7 @@ class SFTPreprocessTransform(
 
 class DPOPreprocessTransform(
     DPOPreprocessTransformSignature,
-    _OfChats,
+    _OneExample,
     Transform,
     options="PreferenceOptions",
     positional=("tokenizer", *_ANSWERS, "tools", "label_pad_token_id"),
@@ -597,38 +519,19 @@ class _Unpaired(
     _options_type = _native.UnpairedOptions
     _make = staticmethod(_native.unpaired_examples)
 
-    def _take(
-        self,
-        tokenizer: Any,
-        embedding_tokenizer: Any = None,
-        tools: Sequence[Any] | None = None,
-        chat_template: str | os.PathLike[str] | None = None,
-        chat_template_kwargs: Mapping[str, Any] | None = None,
-        role_mapping: Mapping[str, str] | None = None,
-        template_date: str | None = None,
-        *,
-        options: dict[str, Any],
-    ) -> None:
-        self._start(
-            tokenizer,
-            chat_template,
-            chat_template_kwargs,
-            role_mapping,
-            options,
-            template_date=template_date,
-            tools=tools,
-        )
+    def _take(self, tokenizer: Any, *, embedding_tokenizer: Any = None, **others: Any) -> None:
+        super()._take(tokenizer, **others)
         self._embedding = None if embedding_tokenizer is None else Tokenizer(embedding_tokenizer)
 
     def _new_maker(self, context: _native.ExampleContext) -> _native.ExampleMaker:
         if self._embedding is None:
             return super()._new_maker(context)
-        return _native.unpaired_examples_with_embedding(
+        return _native.unpaired_examples(
             context, self._options, self._embedding.encoder, _pad_of(self._embedding) or 0
         )
 
 
-class KTOPreprocessTransform(_Unpaired, Transform):
+class KTOPreprocessTransform(_Unpaired, _OneExample, Transform):
     """Prepares answers that are good or bad for Kahneman-Tversky optimisation.
 
     Rows have `prompt`, `completion` and `label` (true or false); of a source's rows with `chosen`
@@ -638,14 +541,6 @@ class KTOPreprocessTransform(_Unpaired, Transform):
     prompt and the completion), `completion_attention_mask`, `completion_labels`. Layout "trl":
     `prompt_ids`, `completion_ids`, `label`.
     """
-
-    def __call__(self, example: Example) -> Example | None:
-        """The example of one row; None where it is left out.
-
-        Raises:
-            ValueError: The row makes two: call `examples(row)`.
-        """
-        return self._one(example)
 
 
 class BCOPreprocessTransform(_Unpaired, ExpandTransform):
@@ -661,7 +556,7 @@ class BCOPreprocessTransform(_Unpaired, ExpandTransform):
 
 class GRPOPreprocessTransform(
     GRPOPreprocessTransformSignature,
-    _OfChats,
+    _OneExample,
     Transform,
     options="PromptOptions",
     positional=("tokenizer", "max_prompt_length", "tools", "skip_apply_chat_template"),
@@ -686,7 +581,7 @@ class PPOPreprocessTransform(GRPOPreprocessTransform):
 
 class RewardPreprocessTransform(
     RewardPreprocessTransformSignature,
-    _OfChats,
+    _OneExample,
     Transform,
     options="RewardOptions",
     positional=("tokenizer", "max_length", "truncation"),
@@ -707,10 +602,11 @@ class RewardPreprocessTransform(
 
 class EmbeddingPreprocessTransform(
     EmbeddingPreprocessTransformSignature,
-    _Examples,
+    _OneExample,
     Transform,
     options="EmbeddingOptions",
     positional=("tokenizer", "max_length", "query_field", "positive_field", "negative_field"),
+    without=("tools", "chat_template", "chat_template_kwargs", "role_mapping", "template_date"),
     texts=_TEXTS,
 ):
     """Prepares queries with what is, and what is not, to be found, for an embedding model.
@@ -721,10 +617,3 @@ class EmbeddingPreprocessTransform(
     _options_type = _native.EmbeddingOptions
     _make = staticmethod(_native.embedding_examples)
     _use_of_examples = "embedded as a whole"
-
-    def _take(self, tokenizer: Any, *, options: dict[str, Any]) -> None:
-        self._start(tokenizer, None, None, None, options)
-
-    def __call__(self, example: Example) -> Example | None:
-        """The example of one row."""
-        return self._one(example)

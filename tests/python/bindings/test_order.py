@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from easydata.reports.order_quality import IdealOrder, measure
-from easydata.reports.row_order import BlockMap
+from easydata.reports.order_quality import ideal_order, measure
+from easydata.reports.row_order import BlockMap, RowOrder
 from python_rows import Rows
 
 from easydata import ParquetShardedSource, _native
@@ -76,26 +76,22 @@ def test_bad_options_are_refused() -> None:
         _native.repeat(stream, 0)
 
 
-class PermutationOrder:
+def permutation_order(size: int, seed: int) -> RowOrder:
     """Our own permutation of all rows."""
 
-    def __init__(self, size: int, seed: int) -> None:
-        self.size = size
-        self.window_rows = 1
-        self.moves = self.parts = size - 1
-        self.seed = seed
+    def rows(begin: int, end: int, epoch: int) -> npt.NDArray[np.int64]:
+        return np.array(_native.permuted(size, seed, epoch, begin, end), np.int64)
 
-    def rows(self, begin: int, end: int, epoch: int) -> npt.NDArray[np.int64]:
-        return np.array(_native.permuted(self.size, self.seed, epoch, begin, end), np.int64)
+    return RowOrder(size, rows, moves=size - 1, parts=size - 1)
 
 
 def test_our_own_permutation_is_as_good_as_random(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"n": np.arange(1_000_000)}), path, row_group_size=2000)
     blocks = BlockMap(ParquetShardedSource(str(path)))
-    ideal = measure(IdealOrder(blocks.num_rows), blocks, 1024)
+    ideal = measure(ideal_order(blocks.num_rows), blocks, 1024)
     for seed in range(3):
-        own = measure(PermutationOrder(blocks.num_rows, seed), blocks, 1024, ideal)
+        own = measure(permutation_order(blocks.num_rows, seed), blocks, 1024, ideal)
         assert abs(own.worst_correlation) < 0.005
         assert own.independent_rows > 950
         # A batch of 1,024 of 500 blocks of one size.

@@ -9,12 +9,9 @@ from programs import run_python
 
 from easydata import _native
 
-PLAN = "0123456789abcdef" * 2
-
 
 def test_opens_and_counts(tmp_path: Path) -> None:
     store = _native.TokenStore(str(tmp_path / "tokens"), compression="zstd", max_bytes=10**9)
-    store.note_plan(PLAN, '{"a": 1}')
     store.flush()
     stats = store.stats()
     assert set(stats) == {
@@ -29,7 +26,6 @@ def test_opens_and_counts(tmp_path: Path) -> None:
         "waited",
     }
     assert set(stats.values()) == {0}
-    assert (tmp_path / "tokens" / "plans" / f"{PLAN}.json").read_text() == '{"a": 1}'
     assert _native.list_store(str(tmp_path / "tokens")) == []
     assert _native.verify_store(str(tmp_path / "tokens")) == []
     assert _native.prune_store(str(tmp_path / "tokens"), max_bytes=0, older_than_seconds=5) == 0
@@ -43,8 +39,6 @@ def test_refuses_what_means_nothing(tmp_path: Path) -> None:
         _native.TokenStore(folder, compression="rar")
     with pytest.raises(ValueError, match="say how many"):
         _native.TokenStore("")
-    with pytest.raises(ValueError, match="32 hexadecimal digits"):
-        _native.TokenStore("", memory_blocks=1).note_plan("x", "{}")
     with pytest.raises(ValueError, match="there is no cache of tokens"):
         _native.list_store(folder)
     (tmp_path / "tokens").mkdir()

@@ -67,7 +67,7 @@ def _stats(pipeline: Any) -> Counter[str]:
 
 def _kept(pipeline: Any) -> list[Any]:
     mixture = pipeline.get_context().mixtures["mixed"]
-    return [source for source in mixture.inputs.values() if hasattr(source, "_store")]
+    return [source for source in mixture.sources.values() if hasattr(source, "_store")]
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """What tells a transform from others for a cache: names, versions, options, templates."""
 
 import functools
+import hashlib
 import json
 import subprocess
 import sys
@@ -8,8 +9,17 @@ from typing import Any
 
 import pytest
 import row_functions
+from easydata.trainers import (
+    BCOPreprocessTransform,
+    DPOPreprocessTransform,
+    EmbeddingPreprocessTransform,
+    GRPOPreprocessTransform,
+    KTOPreprocessTransform,
+    PPOPreprocessTransform,
+)
 from easydata.transforms.base import _Step
 from easydata.transforms.identity import UnrecognisedError, identity_of
+from programs import ROOT
 from row_functions import Suffix, Twice, Unversioned, loud, not_short, unversioned
 
 from easydata import (
@@ -17,7 +27,6 @@ from easydata import (
     CastFields,
     ChatTemplateTransform,
     CombineFields,
-    DPOPreprocessTransform,
     FilterByField,
     FilterTransform,
     HFDatasetShardedSource,
@@ -87,6 +96,24 @@ def test_transforms_of_others_have_versions_and_options(monkeypatch: pytest.Monk
     with_object = Suffix("a")
     with_object._word = object()  # type: ignore[assignment]
     assert "the object object has no version" in why_not(with_object)
+
+
+def test_trainers_transforms_are_what_they_were() -> None:
+    """What is kept of their examples is found by a later EasyData."""
+    tokenizer = Tokenizer(str(ROOT / "tests/data/tokenizers/byte-level/tokenizer.json"))
+    sft = SFTPreprocessTransform(tokenizer, max_length=16)
+    recorded = {
+        sft: "03be47269ac0",
+        DPOPreprocessTransform(tokenizer): "6169996750be",
+        KTOPreprocessTransform(tokenizer): "6684256f3899",
+        BCOPreprocessTransform(tokenizer): "0bac437e811a",
+        GRPOPreprocessTransform(tokenizer): "351cbd917368",
+        PPOPreprocessTransform(tokenizer): "160d9d1e1e51",
+        EmbeddingPreprocessTransform(tokenizer): "35b8f64e39fb",
+    }
+    for transform, known in recorded.items():
+        identity = hashlib.sha256(identity_of(transform).encode()).hexdigest()
+        assert identity[:12] == known, identity_of(transform)
 
 
 def test_templates_and_their_options_count(tiny: str) -> None:

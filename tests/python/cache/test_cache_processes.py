@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from easydata.cache.said_once import SaidOnce
 from programs import environment, run_python
 
 from easydata import MemoryCache, TreeCacheManager
-from easydata.cache import single_flight
+from easydata.cache import memory, single_flight
 
 WORKER = Path(cache_worker.__file__)
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -199,10 +200,20 @@ def test_a_fork_has_locks_of_its_own(tmp_path: Path) -> None:
     cache = MemoryCache()
     cache.put("k", 1)
     tree = TreeCacheManager(tmp_path)
-    with cache._lock:  # as another thread of ours may have it
+    is_held, is_over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with memory._lock:
+            is_held.set()
+            is_over.wait()
+
+    with ThreadPoolExecutor(1) as another:
+        another.submit(hold)
+        is_held.wait()
         pid = os.fork()
         if pid == 0:
             signal.alarm(10)
             is_right = cache.get("k") == (1, None) and tree.get_or_compute("k", lambda: 2) == 2
             os._exit(0 if is_right else 1)
+        is_over.set()
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

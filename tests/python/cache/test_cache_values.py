@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from easydata.cache.decode_value import decode_value
-from easydata.cache.encode_value import encode_value
+from easydata.cache.values import decode_value, encode_value
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from same_value import is_same

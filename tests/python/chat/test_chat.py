@@ -102,8 +102,8 @@ def test_says_what_runs_a_template() -> None:
     said = "{% for m in messages %}{{ m.content }}{% endfor %}"
     marked = "{% generation %}" + said + "{% endgeneration %}"
     template = ChatTemplate({"default": said}, {})
-    assert template.engine == "native"
-    assert template.describe() == ("default (all conversations): native; without generation blocks")
+    assert template.engine_for().engine == "native"
+    assert not template.has_generation
     template = ChatTemplate(
         {
             "default": marked + "{% for m in messages recursive %}{% endfor %}",
@@ -112,16 +112,18 @@ def test_says_what_runs_a_template() -> None:
         },
         {},
     )
-    assert template.engine == "jinja2"
-    lines = template.describe().splitlines()
-    assert lines[0].startswith("default (conversations without tools): jinja2, since line 1: ")
-    assert lines[0].endswith(" is not in the native engine; with generation blocks")
-    assert lines[1] == "tool_use (conversations with tools): native; with generation blocks"
-    assert lines[2].startswith("short (by chat_template='short'): the chat template is none that ")
-    assert len(lines) == 3
-    assert ChatTemplate({}, {}).describe() == "no chat template: give one as chat_template=..."
+    why = template.engine_for().why_not_native
+    assert why is not None
+    assert why.startswith("line 1: ")
+    assert why.endswith(" is not in the native engine")
+    assert template.has_generation
+    with_tools = template.engine_for(with_tools=True)
+    assert with_tools.engine == "native"
+    assert with_tools.has_generation
+    with pytest.raises(ValueError, match="the chat template is none that "):
+        template.engine_for("short")
     with pytest.raises(ValueError, match="no chat template"):
-        _ = ChatTemplate({}, {}).engine
+        ChatTemplate({}, {}).engine_for()
 
 
 def test_a_text_that_is_no_template() -> None:
@@ -140,7 +142,7 @@ def test_trace(engine: str) -> None:
         },
         {"eos_token": "</s>"},
     )
-    assert template.engine == engine
+    assert template.engine_for().engine == engine
     messages = [
         {"role": "user", "content": "é", "name": None},
         {"role": "assistant", "content": "b"},
@@ -180,7 +182,7 @@ def test_what_cannot_be_traced_says_so() -> None:
         },
         {},
     )
-    assert template.engine == "jinja2"
+    assert template.engine_for().engine == "jinja2"
     assert template(CHATS[1][1:3]) == "a b"
     with pytest.raises(ValueError, match=r"^this chat template cannot be traced in Jinja2"):
         template.trace(CHATS[1][1:3])

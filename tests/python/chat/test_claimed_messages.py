@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from data_folders import OWN
 from easydata.tokenizers.chat_template import ChatTemplate
-from easydata.transforms.conversation import ConversationText, read_conversation
+from easydata.transforms.conversation import FROM_VALUE_ROLES, ConversationText, decoded
 from template_grammar import random_chat_template
 from templates import all_templates, public_templates
 
 import easydata
-from easydata import ChatTemplateTransform, SFTPreprocessTransform
+from easydata import ChatTemplateTransform, SFTPreprocessTransform, _native
 
 Chat = list[dict[str, Any]]
 
@@ -229,7 +229,7 @@ def test_other_shapes_become_what_the_template_knows(case: str, engine: str) -> 
 
 def _of_engine(source: str, engine: str) -> str:
     made = source if engine == "native" else NOT_NATIVE + source
-    assert ChatTemplate({"default": made}, {}).engine == engine
+    assert ChatTemplate({"default": made}, {}).engine_for().engine == engine
     return made
 
 
@@ -457,7 +457,8 @@ def _false_alarm(
 ) -> Iterator[str]:
     """A message that is said to be left out, and is in the text."""
     try:
-        text = template(read_conversation(chat, "messages"), tools=tools)
+        read = _native.read_conversation(chat, "messages", FROM_VALUE_ROLES, decoded)
+        text = template(read, tools=tools)
     except Exception:
         return  # of messages as they are
     field, _, call = named[1].strip("'").rstrip("]").partition("[")

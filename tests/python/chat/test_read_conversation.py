@@ -10,12 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from easydata.transforms.conversation import DEFAULT_ROLE_MAPPING, read_conversation
+from easydata.transforms.conversation import DEFAULT_ROLE_MAPPING, FROM_VALUE_ROLES, decoded
+
+from easydata import _native
 
 DAY = datetime.date(2024, 5, 17)
 PRICE = decimal.Decimal("1.50")
 COUNT = np.int64(7)
 CALL = {"function": {"name": "f", "arguments": {"x": (1, 2)}}}
+
+
+def read_conversation(
+    value: Any, field: str, roles: dict[str, str] | None = FROM_VALUE_ROLES
+) -> list[dict[str, Any]]:
+    return _native.read_conversation(value, field, roles, decoded)
 
 
 class Role(StrEnum):

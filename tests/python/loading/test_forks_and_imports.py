@@ -6,8 +6,15 @@ from pathlib import Path
 
 from programs import run_python
 
-# A module that takes long to import, in the place of a real one.
-SLOW = "import time\ntime.sleep(1)\nwhole = True\n"
+# A module that takes long to import, in the place of a real one. It asks for a logger, as most do:
+# a fork takes the lock of logging, too, and must not hold it while it waits.
+SLOW = """
+import logging, time
+begun = True
+time.sleep(1)
+logging.getLogger(__name__)
+whole = True
+"""
 
 PROGRAM = """
 import os, sys, threading, time
@@ -19,7 +26,7 @@ def first_use():
 
 thread = threading.Thread(target=first_use)
 thread.start()
-while "pyarrow" not in sys.modules:
+while not hasattr(sys.modules.get("pyarrow"), "begun"):
     time.sleep(0.001)
 child = os.fork()
 if child == 0:

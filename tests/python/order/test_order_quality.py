@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from easydata.reports import order_quality, row_order
-from easydata.reports.order_quality import IdealOrder, cost_of, measure, shuffle_report
-from easydata.reports.row_order import BlockMap, GrainOrder, Setting, order_of
+from easydata.reports.order_quality import cost_of, ideal_order, measure, shuffle_report
+from easydata.reports.row_order import BlockMap, Setting, grain_order, order_of
 from easydata.transforms import SelectFields
 
 from easydata import (
@@ -113,12 +113,12 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> BlockMap:
 
 def test_statistics_tell_grain_from_random(million: BlockMap) -> None:
     """reference/grain_xlstm.md §2.4: 0.40 between neighbours, 0.46 at the worst, χ²/dof below 1."""
-    ideal = measure(IdealOrder(million.num_rows), million, 1024)
+    ideal = measure(ideal_order(million.num_rows), million, 1024)
     assert abs(ideal.worst_correlation) < 0.005
     assert ideal.part_chi_squared == pytest.approx(1, abs=0.05)
     assert ideal.independent_rows == 1024
     for seed in range(3):
-        grain = measure(GrainOrder(million, seed), million, 1024, ideal)
+        grain = measure(grain_order(million, seed), million, 1024, ideal)
         assert grain.neighbour_correlation == pytest.approx(0.4, abs=0.03)
         assert grain.worst_correlation == pytest.approx(0.46, abs=0.03)
         assert grain.worst_lag == 512
@@ -135,7 +135,7 @@ def test_statistics_of_what_is_read_as_it_lies(million: BlockMap) -> None:
 
 def test_windows_are_worth_as_many_rows_as_they_have_blocks(million: BlockMap) -> None:
     """Rows of one block are one sample of the data: a window of k blocks is worth k."""
-    ideal = measure(IdealOrder(million.num_rows), million, 1024)
+    ideal = measure(ideal_order(million.num_rows), million, 1024)
     window = 20 * 2000 * 8  # bytes of 20 blocks
     found = measure(order_of(Setting("rows", window), million, 1, 1), million, 1024, ideal)
     assert found.independent_rows == pytest.approx(20, rel=0.25)
@@ -145,12 +145,12 @@ def test_windows_are_worth_as_many_rows_as_they_have_blocks(million: BlockMap) -
 def test_long_orders_are_sampled(million: BlockMap, monkeypatch: pytest.MonkeyPatch) -> None:
     setting = Setting("rows", 20 * 2000 * 8)
     whole = measure(order_of(setting, million, 1, 1), million, 256)
-    ideal = measure(IdealOrder(million.num_rows), million, 256)
+    ideal = measure(ideal_order(million.num_rows), million, 256)
     monkeypatch.setattr(order_quality, "_SAMPLE_ROWS", 1 << 18)
     sampled = measure(order_of(setting, million, 1, 1), million, 256)
     assert sampled.part_chi_squared == pytest.approx(whole.part_chi_squared, rel=0.2)
     assert sampled.blocks_in_batch == pytest.approx(whole.blocks_in_batch, rel=0.05)
-    again = measure(IdealOrder(million.num_rows), million, 256)
+    again = measure(ideal_order(million.num_rows), million, 256)
     assert again.part_chi_squared == pytest.approx(ideal.part_chi_squared, abs=0.1)
 
 
@@ -167,7 +167,7 @@ def test_costs(million: BlockMap, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cost_of(Setting("grain"), million, 0).blocks == 500
     large = _with_row_bytes(million, 8 * GRAIN_CACHE / million.num_rows)
     cost = cost_of(Setting("grain"), large, 0)
-    order = GrainOrder(million, 0)
+    order = grain_order(million, 0)
     touched = sum(
         len(set(million.blocks_of(order.rows(at, min(at + 4096, order.size), 0)).tolist()))
         for at in range(0, order.size, 4096)

@@ -218,7 +218,9 @@ def test_a_million_rows(kind: str, million: Path) -> None:
     fifth = len(states) // 5
     # A digit more here and there.
     assert max(states) <= max(states[: fifth // 2]) + 40
-    assert max(memory) - max(memory[:fifth]) < 16 << 20
+    # What is held at the least shows what stays; how many blocks are under way at once varies.
+    assert min(memory[3 * fifth : -fifth // 2]) - min(memory[fifth // 2 : 2 * fifth]) < 6 << 20
+    assert max(memory) - max(memory[:fifth]) < 32 << 20
     # Each block that is read ahead may be of another file.
     assert max(seen["files"]) <= 2 * THREADS + 1
     assert len(workers) > 5

@@ -157,6 +157,44 @@ def test_decoding_on_either_engine(pair: tuple[Tokenizer, Any]) -> None:
             assert [ours.step(i) for i in row] == [theirs.step(library, i) for i in row]
 
 
+def test_engines_take_lists_of_int32_alone(pair: tuple[Tokenizer, Any]) -> None:
+    encoder = pair[0]._encoder
+    for wrong, said in (
+        (pa.array([[0, 1]], pa.list_(pa.int64())), "ids must be int32"),
+        (pa.array(["abc"]), "ids must be list<int32>"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            encoder.decode_batch(wrong, True, None)
+    with pytest.raises(ValueError, match="ids must not be null"):
+        encoder.decode_batch(pa.array([[0, None]], pa.list_(pa.int32())), True, None)
+    sliced = pa.array([[9, 9], [5, 0, 1], None, [6]], pa.list_(pa.int32())).slice(1)
+    assert encoder.decode_batch(sliced, True, None).to_pylist() == [
+        pair[0].decode([5, 0, 1], True),
+        None,
+        pair[0].decode([6], True),
+    ]
+
+
+def test_both_engines_work_while_python_ends(tmp_path: Path) -> None:
+    library = trained()
+    library.save(str(tmp_path / "native.json"))
+    for_the_library(library)
+    library.save(str(tmp_path / "library.json"))
+    # What is registered before EasyData is imported is called after its own functions.
+    code = (
+        "import atexit\n"
+        "def use(each): return each.decode_batch([each.encode('the cat')]).to_pylist()\n"
+        "atexit.register(lambda: [print(each.engine, use(each)) for each in both])\n"
+        "from easydata import Tokenizer\n"
+        f"both = [Tokenizer(f'{tmp_path}/{{name}}.json') for name in ('native', 'library')]\n"
+        "for each in both: use(each)\n"
+    )
+    assert run_python("-c", code).stdout.splitlines() == [
+        "native ['<s>the cat</s>']",
+        "huggingface ['<s>the cat</s>']",
+    ]
+
+
 CHAT = (
     "{{ bos_token }}{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}"
     "{{ eos_token }}{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}{{ extra }}"

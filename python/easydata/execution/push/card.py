@@ -49,13 +49,13 @@ class Entry:
     Attributes:
         config: Its name.
         pattern: The files of its split "train".
-        info: What `datasets` keeps of it in `dataset_info`; None: nothing.
+        info: What `datasets` keeps of it in `dataset_info`.
         section: Where the rows come from, for people.
     """
 
     config: str
     pattern: str
-    info: Mapping[str, Any] | None
+    info: Mapping[str, Any]
     section: str
 
 
@@ -77,7 +77,8 @@ def values_of(card: str) -> dict[str, Any]:
     try:
         values = yaml.safe_load(block[2]) if block else None
     except yaml.YAMLError as error:
-        raise ValueError(f"README.md begins with what is no YAML ({_on_one_line(error)})") from None
+        said = " ".join(str(error).split())
+        raise ValueError(f"README.md begins with what is no YAML ({said})") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
@@ -148,14 +149,8 @@ def merged(card: str, title: str, entries: Sequence[Entry]) -> str:
     for entry in entries:
         body = _with_section(body, entry, newline)
     opening, closing = (block[1], block[3]) if block else ("---\n", "\n---\n")
-    return "".join(
-        [
-            _lines_as(opening, newline),
-            _lines_as(top.rstrip("\r\n"), newline),
-            _lines_as(closing, newline),
-            body,
-        ]
-    )
+    head = "".join([opening, top.rstrip("\r\n"), closing])
+    return _lines_as(head, newline) + body
 
 
 def _lines_as(text: str, newline: str) -> str:
@@ -181,29 +176,21 @@ def _infos(given: Any) -> list[Any]:
 
 def _with_infos(given: Any, entries: Sequence[Entry]) -> Any:
     """What stands under dataset_info: one mapping of one config, or a list."""
-    infos = {}
-    for each in _infos(given) if given else ():
-        infos[each.get("config_name", "default")] = {**each}
+    infos = {each.get("config_name", "default"): each for each in (_infos(given) if given else ())}
     for entry in entries:
-        infos.pop(entry.config, None)
-        if entry.info is not None:
-            infos[entry.config] = dict(entry.info)
-    for name, info in infos.items():
-        info.pop("config_name", None)
-        infos[name] = {"config_name": name, **info}
-    if not infos:
-        return None
-    if len(infos) > 1:
-        return list(infos.values())
-    (info,) = infos.values()
-    if info["config_name"] == "default":
-        del info["config_name"]
-    return info
+        infos.pop(entry.config, None)  # what is pushed comes last
+        infos[entry.config] = entry.info
+    listed = [{"config_name": name, **info} for name, info in infos.items()]
+    if len(listed) > 1:
+        return listed
+    if listed[0]["config_name"] == "default":
+        del listed[0]["config_name"]
+    return listed[0]
 
 
 def _with_keys(block: str, values: Mapping[str, Any]) -> str:
-    """YAML with some top-level keys set, or taken out (None); its other lines as they are."""
-    wanted = yaml.safe_load(block) or {}
+    """YAML with some top-level keys set; its other lines as they are."""
+    wanted = {**(yaml.safe_load(block) or {}), **values}
     lines = block.splitlines(keepends=True)
     for key, value in values.items():
         begin = next((i for i, line in enumerate(lines) if _is_key(line, key)), len(lines))
@@ -212,11 +199,6 @@ def _with_keys(block: str, values: Mapping[str, Any]) -> str:
             end += 1
         while end > begin + 1 and end <= len(lines) and _is_aside(lines[end - 1]):
             end -= 1  # a comment on the next key
-        if value is None:
-            wanted.pop(key, None)
-            lines[begin:end] = []
-            continue
-        wanted[key] = value
         if begin == len(lines) and lines and not lines[-1].endswith("\n"):
             lines[-1] += "\n"
         lines[begin:end] = [_as_yaml({key: value})]
@@ -248,7 +230,3 @@ def _with_section(body: str, entry: Entry, newline: str) -> str:
     if 0 <= first < last:
         return body[:first] + text + body[last + len(end) :]
     return body.rstrip("\r\n") + newline * 2 + text + newline
-
-
-def _on_one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +22,11 @@ class Plan:
 
     Attributes:
         format: Of its files.
-        prefix: What their names begin with; None: it is not known yet.
+        prefix: What their names begin with.
     """
 
     format: str
-    prefix: str | None = None
+    prefix: str
 
 
 def check_formats(repo_id: str, plans: Mapping[str, Plan]) -> None:
@@ -47,7 +47,7 @@ def check_formats(repo_id: str, plans: Mapping[str, Plan]) -> None:
                 f"the dataset {name!r} cannot be a config of the Hub: its name may "
                 'not begin with a dot or have any of <>:/\\|?*"[]{} in it'
             )
-        if _MEANS_MORE & set(plan.prefix or ""):
+        if _MEANS_MORE & set(plan.prefix):
             wrong.append(
                 f"shard_prefix: names on the Hub may not have any of *?[]{{}}: {plan.prefix!r}"
             )
@@ -108,11 +108,13 @@ def check_repository(
                 "(config_name=, --config-name)"
             )
     for name, plan in plans.items():
-        for path in _in_the_way(repo_id, name, plan, found):
-            wrong.append(
-                f"{path} in it is not of a push of EasyData, and would be taken for "
-                "one of its files; move it"
-            )
+        ours = {f"{name}/{shard.name}" for shard in pushed_shards(repo_id, name, found)}
+        wrong += [
+            f"{path} in it is not of a push of EasyData, and would be taken for one of its files; "
+            "move it"
+            for path in matching(f"{name}/{plan.prefix}*", found.files)
+            if path not in ours and reader_of(path) == reader
+        ]
     if wrong:
         raise ConfigError(f"push to {repo_id}", wrong)
 
@@ -131,16 +133,6 @@ def named_shards(values: Mapping[str, Any], repo_id: str) -> Sequence[Shard]:
             f"{repo_id}: {METADATA} in it is damaged: {error}; nothing was deleted that it names; "
             "mend or delete it"
         ) from None
-
-
-def _in_the_way(repo_id: str, name: str, plan: Plan, found: Snapshot) -> Iterator[str]:
-    """Files of others that the pattern of a config would take in."""
-    if plan.prefix is None:
-        return
-    ours = {f"{name}/{shard.name}" for shard in pushed_shards(repo_id, name, found)}
-    for path in matching(f"{name}/{plan.prefix}*", found.files):
-        if path not in ours and reader_of(path) == _READERS[plan.format]:
-            yield path
 
 
 def _is_config_name(name: str) -> bool:

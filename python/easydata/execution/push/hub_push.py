@@ -44,8 +44,6 @@ from easydata.execution.push.repository import (
 )
 from easydata.execution.push.section import section_of
 
-__all__ = ["push_to_hub"]
-
 _log = logging.getLogger("easydata")
 
 # Shards of one commit.
@@ -61,6 +59,23 @@ _WAITING = ".easydata"
 _NUMBERED = re.compile(r"(.*?)[0-9]+(\.[a-z][a-z0-9.]*)")
 
 
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """The library's bars are drawn on a terminal only."""
+    import huggingface_hub
+
+    bars: Any = huggingface_hub.utils
+    is_said = huggingface_hub.constants.HF_HUB_DISABLE_PROGRESS_BARS is not None
+    if is_said or sys.stderr.isatty() or bars.are_progress_bars_disabled():
+        yield
+        return
+    bars.disable_progress_bars()
+    try:
+        yield
+    finally:
+        bars.enable_progress_bars()
+
+
 class HubPush:
     """A push to the repository `repo_id`: checked before the outputs are made, and done after.
 
@@ -74,30 +89,25 @@ class HubPush:
     ) -> None:
         config = SaveStageConfig(push_to_hub=True, hub_repo_id=repo_id)
         require(config, "hub_repo_id")
-        self._repository = HubRepository(str(repo_id), token)
+        self.repo_id = str(repo_id)
+        self._repository = HubRepository(self.repo_id, token)
         self._private = private
 
-    @property
-    def repo_id(self) -> str:
-        """The repository."""
-        return self._repository.repo_id
-
-    def check(self, plans: Mapping[str, Plan]) -> None:
+    @_quiet()
+    def check(self, plans: Mapping[str, Plan]) -> Snapshot | None:
         """Says before anything is written why outputs could not be pushed.
 
         Args:
             plans: What is known of each output, by its config.
+
+        Returns:
+            What the repository holds; None where there is none.
 
         Raises:
             ConfigError: They cannot be configs of this repository.
             PermissionError: Who asks may not write there.
             OSError: The Hub is not reached.
         """
-        with _quiet():
-            self._found(plans)
-
-    def _found(self, plans: Mapping[str, Plan]) -> Snapshot | None:
-        """What the repository holds, where it may be pushed to; None where there is none."""
         check_formats(self.repo_id, plans)
         self._repository.check_rights()
         found = self._repository.look()
@@ -105,6 +115,7 @@ class HubPush:
             check_repository(self.repo_id, found, plans, private=self._private)
         return found
 
+    @_quiet()
     def push(self, outputs: Mapping[str, Output]) -> str:
         """Pushes outputs as configs of the repository; gives its address.
 
@@ -114,22 +125,20 @@ class HubPush:
         """
         for output in outputs.values():
             output.check_files()
-        plans = {name: Plan(out.format, _prefix(out.shards)) for name, out in outputs.items()}
-        with _quiet():
-            try:
-                found = self._found(plans)
-                if found is None:
-                    self._repository.create(private=self._private)
-                    found = self._look()
-                self._say_unnamed(found)
-                for name, output in outputs.items():
-                    self._send(name, output, found)
-                self._finish(outputs, plans)
-            except BaseException as error:
-                if isinstance(error, (OSError, KeyboardInterrupt)):
-                    folders = ", ".join(output.folder for output in outputs.values())
-                    error.add_note(f"{folders} is whole; push it again to resume")
-                raise
+        plans = {name: Plan(out.format, _name_parts(out)[0]) for name, out in outputs.items()}
+        try:
+            found = self.check(plans)
+            if found is None:
+                self._repository.create(private=self._private)
+                found = self._look()
+            self._say_unnamed(found)
+            for name, output in outputs.items():
+                self._send(name, output, found)
+            self._finish(outputs, plans)
+        except (OSError, KeyboardInterrupt) as error:
+            folders = ", ".join(output.folder for output in outputs.values())
+            error.add_note(f"{folders} is whole; push it again to resume")
+            raise
         return self._repository.url
 
     def _say_unnamed(self, found: Snapshot) -> None:
@@ -169,7 +178,7 @@ class HubPush:
                 for piece in _pieces(batch):
                     additions += self._uploaded(output, piece, waiting, Path(folder))
                 sent = begin + len(batch)
-                self._repository.add(additions, f"Upload {name}: {sent} of {len(missing)} files")
+                self._repository.commit(additions, f"Upload {name}: {sent} of {len(missing)} files")
 
     def _uploaded(
         self, output: Output, shards: Sequence[Shard], waiting: str, folder: Path
@@ -314,23 +323,13 @@ def push_to_hub(
     return push.push(outputs_in(os.fspath(folder), storage_options, config_name))
 
 
-def _name_parts(shards: Sequence[Shard]) -> tuple[str, str]:
+def _name_parts(output: Output) -> tuple[str, str]:
     """What comes before and after the numbers of shards: "shard-" and ".parquet"."""
-    matches = [_NUMBERED.fullmatch(shard.name) for shard in shards]
+    matches = [_NUMBERED.fullmatch(shard.name) for shard in output.shards]
     parts = {(match[1], match[2]) for match in matches if match is not None}
     if len(parts) != 1 or None in matches:
-        raise ValueError(f"{shards[0].name} and the others are not numbered as shards are")
+        raise ValueError(f"{output.shards[0].name} and the others are not numbered as shards are")
     return parts.pop()
-
-
-def _prefix(shards: Sequence[Shard]) -> str:
-    return _name_parts(shards)[0]
-
-
-def _pattern(name: str, output: Output) -> str:
-    """The shards of an output, and nothing else that may come to lie beside them."""
-    prefix, ending = _name_parts(output.shards)
-    return f"{name}/{prefix}*{ending}"
 
 
 def _has(found: Snapshot, path: str, shard: Shard) -> bool:
@@ -372,7 +371,10 @@ def _entry(name: str, output: Output) -> Entry:
     info = {"splits": [split], "download_size": size, "dataset_size": size}
     if (features := _features(output)) is not None:
         info = {"features": features, **info}
-    return Entry(name, _pattern(name, output), info, section_of(name, output.public_values()))
+    # The shards, and nothing else that may come to lie beside them.
+    prefix, ending = _name_parts(output)
+    pattern = f"{name}/{prefix}*{ending}"
+    return Entry(name, pattern, info, section_of(name, output.public_values()))
 
 
 def _features(output: Output) -> Any:
@@ -383,20 +385,3 @@ def _features(output: Output) -> Any:
         return None
     schema = output.schema()
     return None if schema is None else Features.from_arrow_schema(schema)._to_yaml_list()
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """The library's bars are drawn on a terminal only."""
-    import huggingface_hub
-
-    bars: Any = huggingface_hub.utils
-    is_said = huggingface_hub.constants.HF_HUB_DISABLE_PROGRESS_BARS is not None
-    if is_said or sys.stderr.isatty() or bars.are_progress_bars_disabled():
-        yield
-        return
-    bars.disable_progress_bars()
-    try:
-        yield
-    finally:
-        bars.enable_progress_bars()

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
 from easydata import _native
 from easydata.core.config_class import without_secrets
 from easydata.execution.output_paths import path_in
+from easydata.sources.arrow import ArrowShardedSource
 from easydata.sources.data_files import list_data_files
+from easydata.sources.files import FileSource
+from easydata.sources.parquet import ParquetShardedSource
 from easydata.sources.remote_files import RemoteFileSystem
 
 _METADATA = ".metadata.json"
 _KIND = "easydata.output"
 _VERSION = 1
 _COPIED_AT_ONCE = 8 << 20
+# What reads the files that state their columns.
+_SOURCES: dict[str, type[FileSource]] = {
+    "parquet": ParquetShardedSource,
+    "arrow": ArrowShardedSource,
+}
 
 # The name of the config where there is one dataset.
 DEFAULT_CONFIG = "default"
@@ -96,8 +102,9 @@ class Output:
         self.folder = _native.user_path(folder)
         self.is_remote = "://" in self.folder
         self._options = storage_options
+        self._metadata_path = path_in(self.folder, _METADATA)
         try:
-            text = RemoteFileSystem(storage_options).cat_file(path_in(self.folder, _METADATA))
+            text = RemoteFileSystem(storage_options).cat_file(self._metadata_path)
         except FileNotFoundError:
             raise FileNotFoundError(
                 f"{folder} holds no finished output of EasyData (no {_METADATA}); push what "
@@ -112,9 +119,8 @@ class Output:
         if not self.shards:
             raise ValueError(f"{folder} has no shards: there is nothing to push")
 
-    @property
-    def _metadata_path(self) -> str:
-        return path_in(self.folder, _METADATA)
+    def _path_of(self, shard: Shard) -> str:
+        return path_in(self.folder, shard.name)
 
     def _read(self, text: bytes) -> dict[str, Any]:
         try:
@@ -157,13 +163,13 @@ class Output:
         for shard, size in zip(self.shards, sizes, strict=True):
             if size != shard.bytes:
                 raise ValueError(
-                    f"{path_in(self.folder, shard.name)} has {size:,} bytes, and was written with "
+                    f"{self._path_of(shard)} has {size:,} bytes, and was written with "
                     f"{shard.bytes:,}; `easydata verify {self.folder}` says what is damaged"
                 )
 
     def _listing(self, shards: Sequence[Shard]) -> _native.FileListing:
         """The files of shards on a store, in their order."""
-        names = [path_in(self.folder, shard.name) for shard in shards]
+        names = [self._path_of(shard) for shard in shards]
         listing = list_data_files(names, self._options)
         places = {uri: number for number, uri in enumerate(listing.uris)}
         return listing.in_order([places[name] for name in names])
@@ -184,46 +190,14 @@ class Output:
     def schema(self) -> Any:
         """The Arrow schema of the rows; None where the files have none."""
         import pyarrow as pa
-        import pyarrow.parquet
 
-        if self.format not in ("parquet", "arrow"):
+        if self.format not in _SOURCES:
             return None
-        path = path_in(self.folder, self.shards[0].name)
-        file: Any = path
-        if self.is_remote:
-            file = pa.PythonFile(_Reader(list_data_files(path, self._options).open(0)), mode="r")
-        if self.format == "parquet":
-            return pyarrow.parquet.read_schema(file)
-        with pa.memory_map(path) if not self.is_remote else file as opened:
-            return pa.ipc.open_file(opened).schema
-
-
-class _Reader(RawIOBase):
-    """A file of a store as Python's files are."""
-
-    def __init__(self, file: _native.File) -> None:
-        self._file = file
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        begins = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._file.size}
-        self._position = begins[whence] + offset
-        return self._position
-
-    def read(self, size: int = -1) -> bytes:
-        left = self._file.size - self._position
-        read = self._file.read_at(self._position, max(0, left if size < 0 else min(size, left)))
-        self._position += len(read)
-        return read
+        source = _SOURCES[self.format](
+            list_data_files(self._path_of(self.shards[0]), self._options)
+        )
+        ((schema, _),) = source._source.columns_of_files()
+        return pa.ipc.read_schema(pa.py_buffer(schema))
 
 
 def outputs_in(

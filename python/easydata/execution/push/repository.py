@@ -237,10 +237,6 @@ class HubRepository:
         """Whether upload() has sent all that a commit needs of a file."""
         return not isinstance(addition.path_or_fileobj, str)
 
-    def add(self, additions: Sequence[Any], title: str) -> None:
-        """Commits files."""
-        self._commit(additions, title)
-
     def change(
         self,
         parent: str,
@@ -259,7 +255,6 @@ class HubRepository:
             title: Of the commit.
         """
         hub = self._hub
-
         operations = [
             *(hub.CommitOperationDelete(path, is_folder=False) for path in deleted),
             *(hub.CommitOperationCopy(source, path) for source, path in moved),
@@ -267,12 +262,18 @@ class HubRepository:
             *(self.addition(path, content) for path, content in added),
         ]
         try:
-            self._commit(operations, title, parent)
+            self.commit(operations, title, parent)
         except _MovedOnError:
             return False
         return True
 
-    def _commit(self, operations: Sequence[Any], title: str, parent: str | None = None) -> None:
+    def commit(self, operations: Sequence[Any], title: str, parent: str | None = None) -> None:
+        """Commits what is added, moved and deleted, where it has to be on top of `parent`.
+
+        Raises:
+            _MovedOnError: There are newer commits than `parent`.
+        """
+
         def send() -> object:
             return self._api.create_commit(
                 self.repo_id,
@@ -380,16 +381,13 @@ def _status_of(error: BaseException | None) -> tuple[int | None, float]:
 
 
 def _wait_of(headers: Any) -> float:
-    for text in (headers.get("retry-after") or "", _left(headers.get("ratelimit") or "")):
-        with contextlib.suppress(ValueError):
-            return float(text)
-    return 0.0
+    from huggingface_hub import utils
 
-
-def _left(limit: str) -> str:
-    """The seconds of `"api";r=0;t=55`."""
-    parts = (part.strip().partition("=") for part in limit.split(";"))
-    return next((value for key, _, value in parts if key == "t"), "")
+    with contextlib.suppress(ValueError):
+        return float(headers.get("retry-after") or "")
+    library: Any = utils
+    limit = library.parse_ratelimit_headers(headers)
+    return 0.0 if limit is None else float(limit.reset_in_seconds)
 
 
 def _may_pass(error: Exception, status: int | None) -> bool:

@@ -90,14 +90,14 @@ def executor_of(config: PipelineConfig) -> UnitExecutor | None:
     return None
 
 
-def threads_of(config: PipelineConfig, processes: int | None = None) -> int:
-    """The threads of each of the processes that write units; None: as many as the config says."""
+def threads_of(config: PipelineConfig) -> int:
+    """The threads of each of the processes that write units."""
     if config.save.num_threads:
         return int(config.save.num_threads)
     if config.ray.enabled:
         wanted = (config.ray.resources_per_worker or {}).get("CPU", 1)
         return max(1, int(wanted))
-    return max(1, _cores() // (processes or config.save.processes or 1))
+    return max(1, _cores() // (config.save.processes or 1))
 
 
 def _cores() -> int:
@@ -110,73 +110,74 @@ def write_by_units(
     told: UnitJob,
     executor: UnitExecutor,
     *,
-    keep_finished: bool = False,
-    notice: Callable[[str], object] | None = None,
+    keep_finished: bool,
+    notice: Callable[[str], object],
 ) -> WriteStats:
     """Writes an output by an executor, but what an earlier run had written.
 
     Raises:
         FailedUnitsError: Some units could not be written.
     """
-    native = job._native
+    native = job.native
     opened = native.open_units(keep_finished)
-    tell = notice or job.log
     if opened["notice"]:
-        tell(opened["notice"])
+        notice(opened["notice"])
     if opened["finished"]:
         return job.stats_of(native.finish_units())
-    failures: dict[int, UnitFailure] = {}
-    logs: dict[int, str] = {}
-    is_finished = False
+    counts = Counts(job.path, job.progress, opened["kept_shards"], opened["units"])
+
+    def done(record: dict[str, Any]) -> None:
+        native.add_unit(record)
+        counts.add(record)
+
+    def failed(unit: int, failure: UnitFailure) -> None:
+        counts.fail(unit, failure, native.fail_unit(unit, failure.error, failure.log))
+        notice(f"unit {unit} failed: {failure.error}")
+
     try:
-        counts = Counts(job.progress, opened["kept_shards"], opened["units"])
-
-        def done(record: dict[str, Any]) -> None:
-            native.add_unit(record)
-            counts.add(record)
-
-        def failed(unit: int, failure: UnitFailure) -> None:
-            failures[unit] = failure
-            logs[unit] = native.fail_unit(unit, failure.error, failure.log)
-            tell(f"unit {unit} failed: {failure.error}")
-
         counts.tell()
         if opened["left"]:
             executor.run(told, opened["left"], done=done, failed=failed)
-        if failures:
-            raise FailedUnitsError(job.path, opened["units"], failures, logs)
-        stats = job.stats_of(native.finish_units())
-        is_finished = True
-        return stats
+        counts.raise_failures()
+        return job.stats_of(native.finish_units())
     finally:
-        if not is_finished:
-            native.close_units()
+        native.close_units()
 
 
 class Counts:
-    """What is written so far, for those who show it."""
+    """What is written so far, for those who show it, and what could not be."""
 
-    def __init__(self, progress: _Progress | None, kept: int, units: int | None) -> None:
-        self._progress = progress
+    def __init__(self, path: str, progress: _Progress | None, kept: int, units: int) -> None:
+        self._path, self._progress, self._units = path, progress, units
         self._totals = {"rows": 0, "tokens": 0, "bytes": 0, "shards": kept, "kept_shards": kept}
-        if units is not None:
-            self._totals |= {"input_parts": kept, "total_input_parts": units}
+        self._totals |= {"input_parts": kept, "total_input_parts": units}
+        self._failures: dict[int, UnitFailure] = {}
+        self._logs: dict[int, str] = {}
+
+    def fail(self, unit: int, failure: UnitFailure, log: str | None = None) -> None:
+        """Notes a unit that could not be written, and where its log is kept."""
+        self._failures[unit] = failure
+        if log is not None:
+            self._logs[unit] = log
+
+    def raise_failures(self) -> None:
+        """Raises FailedUnitsError where some units could not be written."""
+        if self._failures:
+            raise FailedUnitsError(self._path, self._units, self._failures, self._logs or None)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Counts a unit that is done."""
         shard = record["shard"]
-        self._totals["shards"] += 1
-        if "input_parts" in self._totals:
-            self._totals["input_parts"] += 1
+        for name in ("shards", "input_parts"):
+            self._totals[name] += 1
         for name in ("rows", "tokens", "bytes"):
-            self._totals[name] += shard.get(name) or 0
-        seconds = max(record.get("seconds") or 0, 1e-9)
+            self._totals[name] += shard[name]
         _log.info(
             "unit %d: %s rows, %.0f tokens/s, on %s",
             record["unit"],
-            f"{shard.get('rows') or 0:,}",
-            (shard.get("tokens") or 0) / seconds,
-            record.get("host", "this machine"),
+            f"{shard['rows']:,}",
+            shard["tokens"] / max(record["seconds"], 1e-9),
+            record["host"],
         )
         self.tell()
 

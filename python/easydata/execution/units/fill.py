@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import socket
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,7 +17,6 @@ from easydata.execution.stages import SourceStage, TokenizeStage
 from easydata.execution.units.coordinate import (
     DEFAULT_UNITS,
     Counts,
-    FailedUnitsError,
     executor_of,
     threads_of,
 )
@@ -62,21 +63,20 @@ def fill_by_units(
     sources, context = token_sources(config)
     divided = _native.divided(_stream(sources[name], packed), parse_size(DEFAULT_UNITS))
     tasks: list[Task] = [{"unit": 0, "runs": None}] if divided is None else divided
-    told = dataclasses.replace(job_of(context, name, threads, is_fill=True), fill_packed=packed)
-    failures: dict[int, UnitFailure] = {}
-    counts = Counts(progress, 0, len(tasks))
+    told = job_of(context, name, threads, fill_packed=packed)
+    counts = Counts(f"tokens of {name}", progress, 0, len(tasks))
 
     def failed(unit: int, failure: UnitFailure) -> None:
-        failures[unit] = failure
+        counts.fail(unit, failure)
         _log.error("%s: unit %d failed: %s\n%s", name, unit, failure.error, failure.log)
 
     executor.run(told, tasks, done=counts.add, failed=failed)
-    if failures:
-        raise FailedUnitsError(f"tokens of {name}", len(tasks), failures)
+    counts.raise_failures()
 
 
 def fill_unit(source: Any, task: Task, packed: bool, threads: int) -> dict[str, Any]:
     """Makes and keeps the tokens of a unit; gives its record."""
+    begin = time.monotonic()
     unit = None if task["runs"] is None else task
     shard = {"rows": 0, "tokens": 0, "bytes": 0}
     batches = _native.iterate_batches(_stream(source, packed), unit=unit, num_threads=threads)
@@ -88,7 +88,12 @@ def fill_unit(source: Any, task: Task, packed: bool, threads: int) -> dict[str, 
             shard["tokens"] += ids.offsets[-1].as_py() - ids.offsets[0].as_py()
     if source._store is not None:
         source._store.native.flush()
-    return {"unit": task["unit"], "shard": shard}
+    return {
+        "unit": task["unit"],
+        "shard": shard,
+        "seconds": time.monotonic() - begin,
+        "host": socket.gethostname(),
+    }
 
 
 def fill_before_loading(context: PipelineContext) -> None:
@@ -129,9 +134,8 @@ def _is_kept(source: CachedShardedSource, packed: bool) -> bool:
     return bool(look["kept_blocks"] >= look["blocks"])
 
 
-def _stream(source: Any, packed: bool) -> _native.Stream:
-    stream: _native.Stream = source._plan.stream(whole_documents=packed)
-    return stream
+def _stream(source: ShardedDataSource[Any], packed: bool) -> _native.Stream:
+    return source._plan.stream(whole_documents=packed)
 
 
 def _in_order_of_files(config: PipelineConfig) -> PipelineConfig:

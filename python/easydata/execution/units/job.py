@@ -107,23 +107,21 @@ def job_of(
     threads: int,
     template_date: str = "",
     *,
-    is_fill: bool = False,
+    fill_packed: bool | None = None,
 ) -> UnitJob:
-    """The job of writing what the stages of a pipeline have made of a dataset.
+    """The job of writing, or keeping, what the stages of a pipeline have made of a dataset.
 
     Raises:
         ConfigError: With each part of the pipeline that other processes cannot be told.
     """
     config = context.config
-    if is_fill:  # nothing is written but what is kept
+    if fill_packed is not None:  # nothing is written but what is kept
         config = dataclasses.replace(config, save=SaveStageConfig())
     problems = [*_stages_of_others(context), *_secrets(config)]
     told = dataclasses.replace(config)
     told.datasets = []
     for number, each in enumerate(config.datasets):
-        copy, found = _told_dataset(each, f"datasets[{number}]")
-        told.datasets.append(copy)
-        problems += found
+        told.datasets.append(_told_dataset(each, f"datasets[{number}]", problems))
     values = plain(told)
     problems += _untold(values, "")
     if problems:
@@ -144,6 +142,7 @@ def job_of(
         template_date,
         place.folder,
         tuple(place.paths),
+        fill_packed,
     )
 
 
@@ -157,9 +156,9 @@ def _stages_of_others(context: PipelineContext) -> Iterator[str]:
             )
 
 
-def _told_dataset(dataset: DatasetConfig, path: str) -> tuple[DatasetConfig, list[str]]:
-    """A dataset with its functions by name, and what of it cannot be told."""
-    told, problems = dataclasses.replace(dataset), []
+def _told_dataset(dataset: DatasetConfig, path: str, problems: list[str]) -> DatasetConfig:
+    """A dataset with its functions by name; `problems` gets what of it cannot be told."""
+    told = dataclasses.replace(dataset)
     if not names_data(dataset.data_files):
         problems.append(
             f"{path}.data_files holds rows or a source of this process: write them to files first "
@@ -170,13 +169,12 @@ def _told_dataset(dataset: DatasetConfig, path: str) -> tuple[DatasetConfig, lis
         value = getattr(dataset, option)
         if value is None or isinstance(value, str | Mapping):
             continue
+        setattr(told, option, None)
         try:
-            told_value: Any = _named(value)
+            setattr(told, option, _named(value))
         except ValueError as error:
             problems.append(f"{path}.{option} {error}")
-            told_value = None
-        setattr(told, option, told_value)
-    return told, problems
+    return told
 
 
 def _named(value: Any) -> Any:

@@ -44,11 +44,8 @@ class LocalProcesses:
         failed: Callable[[int, UnitFailure], None],
     ) -> None:
         """Writes units; see UnitExecutor."""
-        run = _Run(job, tasks, done, failed)
-        try:
+        with contextlib.closing(_Run(job, tasks, done, failed)) as run:
             run.until_all_is_done(self._count)
-        finally:
-            run.end()
 
 
 class _Run:
@@ -73,10 +70,11 @@ class _Run:
             self._hand_out(count)
             for key, _ in self._selector.select():
                 worker: _Worker = key.data
-                for message in worker.read():
-                    self._heed(worker, message)
-                if worker.has_ended:
+                message = worker.read()
+                if message is None:
                     self._bury(worker)
+                else:
+                    self._heed(worker, message)
 
     def _hand_out(self, count: int) -> None:
         for worker in self._workers:
@@ -90,7 +88,7 @@ class _Run:
 
     def _heed(self, worker: _Worker, message: dict[str, Any]) -> None:
         if "ready" in message:
-            self._stillborn = 0
+            worker.is_ready, self._stillborn = True, 0
         elif "refused" in message:
             raise RuntimeError(f"the processes cannot take up the job: {message['refused']}")
         else:
@@ -126,7 +124,7 @@ class _Run:
         error = f"its process {how}, {MOST_ATTEMPTS} times"
         self._failed(unit, UnitFailure(error, log))
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Ends the workers, whatever they are at."""
         for worker in self._workers:
             worker.ask_to_end()
@@ -156,9 +154,8 @@ class _Worker:
         assert self._process.stdout is not None
         self._input: IO[bytes] = self._process.stdin
         self.output: IO[bytes] = self._process.stdout
-        self._rest = b""
         self.task: Task | None = None
-        self.is_ready = self.has_ended = False
+        self.is_ready = False  # it has taken up the job
         self._send(job.to_json())
 
     def give(self, task: Task) -> None:
@@ -174,14 +171,11 @@ class _Worker:
             while data:
                 data = data[self._input.write(data) :]
 
-    def read(self) -> list[dict[str, Any]]:
-        """The messages that have come."""
-        data = os.read(self.output.fileno(), 1 << 20)
-        self.has_ended = not data
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        messages = [json.loads(line) for line in lines]
-        self.is_ready = self.is_ready or any("ready" in each for each in messages)
-        return messages
+    def read(self) -> dict[str, Any] | None:
+        """The message that has come; None where the process has ended, even within one."""
+        line = self.output.readline()
+        message: dict[str, Any] | None = json.loads(line) if line.endswith(b"\n") else None
+        return message
 
     def log(self) -> str:
         """What it has said since it was handed its unit."""

@@ -11,7 +11,6 @@ import logging
 import os
 import select
 import signal
-import socket
 import sys
 import threading
 import time
@@ -47,9 +46,9 @@ class UnitWriter:
         self._told, self._source = job, data[job.dataset]
         self._job: WriteJob | None = None
         if job.fill_packed is None:
-            self._job = SaveStage(context.config.save).unit_job(
-                job.dataset, data, context, job.threads, job.template_date
-            )
+            saving = SaveStage(context.config.save)
+            writer = saving.writer(job.dataset, data, context, job.threads)
+            self._job = writer._job(self._source, template_date=job.template_date)
 
     def write(
         self, task: Task, progress: Callable[[dict[str, int]], object] | None = None
@@ -60,16 +59,9 @@ class UnitWriter:
             Its record, for WriteJob.add_unit() of the process that coordinates.
         """
         if self._job is not None:
-            record: dict[str, Any] = self._job._native.write_unit(task, progress)
+            record: dict[str, Any] = self._job.native.write_unit(task, progress)
             return record
-        begin = time.monotonic()
-        record = fill_unit(self._source, task, bool(self._told.fill_packed), self._told.threads)
-        return {
-            **record,
-            "seconds": time.monotonic() - begin,
-            "host": socket.gethostname(),
-            "pid": os.getpid(),
-        }
+        return fill_unit(self._source, task, bool(self._told.fill_packed), self._told.threads)
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ import importlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -78,25 +79,19 @@ def unless_stopped(work: Callable[[], T], is_stopped: Callable[[], bool], second
         InterruptedError: It was stopped.
         TimeoutError: It took more time.
     """
-    given: list[T] = []
-    failed: list[BaseException] = []
-    done = threading.Event()
+    answer: Future[T] = Future()
 
     def run() -> None:
         try:
-            given.append(work())
+            answer.set_result(work())
         except BaseException as error:
-            failed.append(error)
-        finally:
-            done.set()
+            answer.set_exception(error)
 
     threading.Thread(target=run, name="easydata-hub", daemon=True).start()
     until = time.monotonic() + seconds
-    while not done.wait(_LOOK):
+    while not wait([answer], _LOOK).done:
         if is_stopped():
             raise InterruptedError("stopped while the Hub was asked")
         if time.monotonic() > until:
             raise TimeoutError(f"no answer in {seconds:g} s")
-    if failed:
-        raise failed[0]
-    return given[0]
+    return answer.result()

@@ -7,11 +7,10 @@ the files by itself.
 from __future__ import annotations
 
 import errno
+import functools
 import logging
 import os
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -120,7 +119,7 @@ class HubIndex:
                     timeout=stall_timeout,
                 )
                 commit = str(info.sha)
-            return commit, _tree(api, kind, name, commit, stall_timeout)
+            return commit, _tree(api.endpoint, api.token or "", kind, name, commit, stall_timeout)
         except Exception as error:
             raise_hub_error(error, api, kind, name, revision)
 
@@ -134,26 +133,15 @@ class HubIndex:
         return found if isinstance(found, str) else ""
 
 
-# What is at a commit stays there: the trees that were listed last, by endpoint and token as well.
-_trees: OrderedDict[tuple[str, ...], list[Entry]] = OrderedDict()
-_lock = threading.Lock()
-
-
-def _tree(api: Any, kind: str, name: str, commit: str, stall_timeout: float) -> list[Entry]:
+# What is at a commit stays there: the trees that were listed last are kept.
+@functools.lru_cache(_KEPT_TREES)
+def _tree(
+    endpoint: str, token: str, kind: str, name: str, commit: str, stall_timeout: float
+) -> list[Entry]:
     """All files of a repository at a commit, sorted."""
-    key = (api.endpoint, str(api.token), kind, name, commit)
-    with _lock:
-        if key in _trees:
-            _trees.move_to_end(key)
-            return _trees[key]
-    client = HubClient(api.endpoint, api.token or "", stall_timeout)
+    client = HubClient(endpoint, token, stall_timeout)
     pages = client.pages(f"/api/{kind}/{name}/tree/{commit}", {"recursive": True, "expand": False})
-    entries = sorted(_entry(each) for page in pages for each in page if each["type"] == "file")
-    with _lock:
-        _trees[key] = entries
-        while len(_trees) > _KEPT_TREES:
-            _trees.popitem(last=False)
-    return entries
+    return sorted(_entry(each) for page in pages for each in page if each["type"] == "file")
 
 
 def is_offline() -> bool:
@@ -264,7 +252,7 @@ def _cached_tree(kind: str, name: str, revision: str, cache: str) -> tuple[str, 
             f"{name}{'@' + revision if revision else ''}; download it first "
             f"(hf download --repo-type {_TYPES[kind]} {name}), or unset that",
         )
-    held = {path: _cached_entry(snapshot, path) for path in _files_below(snapshot)}
+    held = {entry[0]: entry for entry in _cached_entries(snapshot)}
     try:
         tree = get_cached_repo_tree(name, repo_type=_TYPES[kind], revision=commit, cache_dir=cache)
     except CachedRepoTreeNotFoundError:
@@ -280,14 +268,10 @@ def _cached_tree(kind: str, name: str, revision: str, cache: str) -> tuple[str, 
     return commit, sorted(entries)
 
 
-def _files_below(folder: Path) -> Iterator[str]:
-    for root, _, names in os.walk(folder):
-        for name in names:
-            yield Path(root, name).relative_to(folder).as_posix()
-
-
-def _cached_entry(snapshot: Path, path: str) -> Entry:
-    # The cache calls a file's content by the hash that the Hub has of it.
-    content = (snapshot / path).resolve()
-    tag = content.name if content.parent.name == "blobs" else ""
-    return path, content.stat().st_size, tag
+def _cached_entries(snapshot: Path) -> Iterator[Entry]:
+    for file in snapshot.rglob("*"):
+        if not file.is_dir():
+            # The cache calls a file's content by the hash that the Hub has of it.
+            content = file.resolve()
+            tag = content.name if content.parent.name == "blobs" else ""
+            yield file.relative_to(snapshot).as_posix(), content.stat().st_size, tag

@@ -73,9 +73,9 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         # How it is read beside that; a dataset's config has more to say.
         options = None if cache_dir is None else {"cache_dir": cache_dir}
         self._config = DatasetConfig(data_files=self._address, storage_options=options)
+        self._commits: dict[str, str] | None = None
         self._splits: HubSplits | None = None
         self._listing: _native.FileListing | None = None
-        self._commits: dict[str, str] | None = None
         self._inputs: tuple[_OneShard, ...] = ()
 
     @classmethod
@@ -98,9 +98,8 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
     def splits(self) -> HubSplits:
         """What the dataset has, at the commit that is read."""
         if self._splits is None:
-            self._splits = find_splits(
-                self._address, self._subset, self._config.storage_options, self._commits
-            )
+            options = self._config.storage_options
+            self._splits = find_splits(self._address, self._subset, options, self._commits)
         return self._splits
 
     @property
@@ -181,13 +180,12 @@ class HuggingFaceShardedSource(PlannedSource[Row]):
         """The one shard's name."""
         return (f"{self._dataset}:{self._split}",)
 
-    def open_shard(self, shard_name: str) -> Iterator[Row]:
-        """The rows, in order; there is one shard, whatever it is called."""
-        return self.open_shard_at_row(shard_name, 0)
-
     def open_shard_at_row(self, shard_name: str, row: int) -> Iterator[Row]:
-        """The rows from one on; those before are not read where files tell their number."""
-        return _native.iterate_rows(self._plan.stream(None, list(self.shard_names), row))
+        """The rows from one on, of the one shard, whatever it is called.
+
+        Those before are not read where files tell their number.
+        """
+        return super().open_shard_at_row(self.shard_names[0], row)
 
     def get_shard_info(self, shard_name: str) -> ShardInfo | None:
         """The shard's number and name; its rows where they were downloaded."""
@@ -220,7 +218,6 @@ class _OneShard(PlannedSource[Row]):
         self._of = of
         self._files = _file_source(of)
         self._inputs = (self._files,)
-        self._counts: dict[str, int] | None = None
         self._chosen: list[tuple[int, int]] | None = None
 
     @property
@@ -233,35 +230,31 @@ class _OneShard(PlannedSource[Row]):
         names = [part.split for part in parts]
         if all(part.is_whole for part in parts) and len(set(names)) == len(names):
             return None
-        if self._chosen is None:
-            rows = self._rows_of_splits(any(part.is_percent for part in parts))
-            begins = {}
-            total = 0
-            for name, number in rows.items():
-                begins[name] = total
-                total += number
-            self._chosen = [
-                (begins[part.split] + first, begins[part.split] + end)
-                for part in parts
-                for first, end in [part.rows_of(rows[part.split])]
-            ]
-            if all(first == end for first, end in self._chosen):
-                raise ValueError(
-                    f"{self._of._dataset}: split {self._of._split!r} has no rows; there are "
-                    + ", ".join(f"{number} in {name!r}" for name, number in rows.items())
-                )
+        if self._chosen is not None:
+            return self._chosen
+        rows = self._rows_of_splits(any(part.is_percent for part in parts))
+        begins = dict(zip(rows, itertools.accumulate(rows.values(), initial=0), strict=False))
+        self._chosen = [
+            (begins[part.split] + first, begins[part.split] + end)
+            for part in parts
+            for first, end in [part.rows_of(rows[part.split])]
+        ]
+        if all(first == end for first, end in self._chosen):
+            raise ValueError(
+                f"{self._of._dataset}: split {self._of._split!r} has no rows; there are "
+                + ", ".join(f"{number} in {name!r}" for name, number in rows.items())
+            )
         return self._chosen
 
     def _rows_of_splits(self, by_percent: bool) -> dict[str, int]:
         """How many rows the splits have that are read, in order."""
-        if self._counts is None:
-            self._counts = {}
-            first = 0
-            for name in self._of._names():
-                last = first + len(self._of._files_of(name))
-                self._counts[name] = self._rows_between(name, first, last, by_percent)
-                first = last
-        return self._counts
+        counts = {}
+        first = 0
+        for name in self._of._names():
+            last = first + len(self._of._files_of(name))
+            counts[name] = self._rows_between(name, first, last, by_percent)
+            first = last
+        return counts
 
     def _rows_between(self, name: str, first: int, last: int, by_percent: bool) -> int:
         source = self._files._source
