@@ -28,7 +28,8 @@ def stream() -> _native.Stream:
     if template:
         own = ChatTemplate({"default": Path(template).read_text("utf-8")}, own.special_tokens)
     step = _RenderMessages(own, "messages", "text", refuses=False)
-    assert own.native() is not None, own.describe()
+    engine = own.engine_for()
+    assert engine.native is not None, engine.why_not_native
     plan = easydata.ArrowShardedSource(corpus)._plan
     return _native.transformed_rows(plan, [step._plan_step()]).stream({"text": "text"})
 
