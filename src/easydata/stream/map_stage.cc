@@ -37,6 +37,18 @@ Cursor InsideBatch(Cursor before, int64_t row) {
   });
 }
 
+/// A position of the upstream as one of a stage itself. Where the upstream says it as such a stage
+/// does, it is wrapped, or the stage would take what is the upstream's for its own.
+Cursor Between(Cursor upstream) {
+  return Cursor::Of([upstream = std::move(upstream)] {
+    nlohmann::json cursor = upstream.ToJson();
+    const bool is_taken =
+        cursor.is_object() && (cursor.contains("in_batch") || cursor.contains("before_error"));
+    if (!is_taken) return cursor;
+    return nlohmann::json{{"upstream", std::move(cursor)}, {"in_batch", 0}};
+  });
+}
+
 class MapStage : public Stage {
  public:
   MapStage(std::unique_ptr<Stage> upstream, const StageContext& context)
@@ -172,7 +184,8 @@ class MapStage : public Stage {
 
   /// Where the stage stands before its first batch.
   Cursor FirstPosition() const {
-    return pass_over_ == 0 ? upstream_->Save() : InsideBatch(upstream_->Save(), pass_over_);
+    return pass_over_ == 0 ? Between(upstream_->Save())
+                           : InsideBatch(upstream_->Save(), pass_over_);
   }
 
   void StartMap() {
@@ -200,7 +213,7 @@ class MapStage : public Stage {
     do {
       next_row_ = op == nullptr ? rows : EndOfPiece(*op, *pulled_, next_row_);
       task.ends.push_back(next_row_ - begin);
-      task.cursors.push_back(next_row_ < rows ? InsideBatch(before_, next_row_) : after_);
+      task.cursors.push_back(next_row_ < rows ? InsideBatch(before_, next_row_) : Between(after_));
     } while (next_row_ < rows && --pieces > 0);
     if (begin == 0 && next_row_ == rows) {
       task.batch = std::move(*pulled_);
