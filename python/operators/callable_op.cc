@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,7 @@
 #include "easydata/stream/keep_rows.h"
 #include "easydata/stream/piecewise_op.h"
 #include "easydata/stream/row_error.h"
+#include "easydata/stream/slices.h"
 #include "operators/engine_gil.h"
 #include "operators/limited_api.h"
 #include "operators/refused_rows.h"
@@ -29,6 +33,12 @@ namespace {
 /// Pieces that are worked on together take about this long: a thread that waits for the GIL gets it
 /// after as long (sys.getswitchinterval), so that taking it costs little beside them.
 constexpr double kSecondsAtOnce = 0.005;
+
+/// Parsers whose memory is kept for the next rows: one a thread, where rows come in long runs.
+constexpr size_t kMostUnused = 8;
+
+/// About so many bytes are made in the same columns, which have 2 GiB at most.
+constexpr int64_t kBytesAtOnce = 16 << 20;
 
 class CallableOpImpl : public PiecewiseOp {
  public:
@@ -63,46 +73,175 @@ class CallableOpImpl : public PiecewiseOp {
   }
 
   std::vector<Result<Batch>> ApplyEach(std::vector<Batch> pieces) const override {
-    std::vector<Result<Batch>> out;
+    std::vector<Run> runs = RunsOf(pieces);
+    auto out = CallEach(runs, std::move(pieces));
+    GiveBack(std::move(runs));
+    return out;
+  }
+
+ private:
+  /// What is made of the rows of pieces.
+  struct Made {
+    explicit Made(const Columns& output) : columns(output) {}
+
+    RowColumns columns;
+    arrow::StringBuilder refused;
+    std::vector<int64_t> ends;  // of the rows of each piece since columns were finished
+  };
+
+  /// The rows of pieces: those of slices of one batch are parsed, and converted, together.
+  struct Run {
+    std::shared_ptr<arrow::RecordBatch> rows;
+    std::unique_ptr<ParsedRows> parsed;
+    size_t num_pieces;
+  };
+
+  std::vector<Run> RunsOf(const std::vector<Batch>& pieces) const {
+    std::vector<std::shared_ptr<arrow::RecordBatch>> rows;
+    for (const Batch& piece : pieces) rows.push_back(piece.rows);
+    std::vector<Run> runs;
+    for (JoinedRows& joined : JoinSlices(rows)) {
+      auto parsed = TakeParsed();
+      parsed->Parse(*joined.rows);
+      runs.push_back({std::move(joined.rows), std::move(parsed), joined.num_batches});
+    }
+    return runs;
+  }
+
+  /// Some that nobody uses, with the memory that they have.
+  std::unique_ptr<ParsedRows> TakeParsed() const {
+    std::lock_guard<std::mutex> lock(unused_mutex_);
+    if (unused_.empty()) return std::make_unique<ParsedRows>();
+    auto parsed = std::move(unused_.back());
+    unused_.pop_back();
+    return parsed;
+  }
+
+  void GiveBack(std::vector<Run> runs) const {
+    std::lock_guard<std::mutex> lock(unused_mutex_);
+    for (Run& run : runs) {
+      if (unused_.size() < kMostUnused) unused_.push_back(std::move(run.parsed));
+    }
+  }
+
+  /// Gives the rows of pieces, in order, as dicts.
+  class RowsOfPieces {
+   public:
+    explicit RowsOfPieces(const std::vector<Run>& runs) : run_(runs.begin()) {}
+
+    void BeginPiece() {
+      if (piece_ == 0) {
+        row_ = 0;
+        converter_.Start(*run_->rows, *run_->parsed);
+      }
+      if (++piece_ < run_->num_pieces) return;
+      piece_ = 0;
+      ++run_;
+    }
+
+    nb::object Next() {
+      nb::object row = nb::steal(converter_.Row(row_++));
+      if (!row.is_valid()) throw nb::python_error();
+      return row;
+    }
+
+   private:
+    RowConverter converter_;
+    std::vector<Run>::const_iterator run_;  // of the next piece
+    size_t piece_ = 0;                      // of the run: which is the next
+    int64_t row_ = 0;                       // of the rows in the converter: which is the next
+  };
+
+  std::vector<Result<Batch>> CallEach(const std::vector<Run>& runs,
+                                      std::vector<Batch> pieces) const {
     EngineGil gil;
-    if (!gil.held()) return out.push_back(EngineGil::Ending()), out;
+    if (!gil.held()) return {EngineGil::Ending()};
     std::vector<nb::object> callables;
     for (const CalledStep& step : steps_) {
       callables.push_back(step.callable.Get());
-      if (!callables.back().is_valid()) return out.push_back(Borrowed::Gone()), out;
+      if (!callables.back().is_valid()) return {Borrowed::Gone()};
     }
     // Without the wait for the GIL, which says nothing of the callables.
     const auto begin = std::chrono::steady_clock::now();
-    Conversion conversion(output_);
-    for (const Batch& piece : pieces) {
-      out.push_back(exec::CatchExceptions([&]() -> Result<Batch> {
-        try {
-          return kind_ == CallableKind::kFilter ? Filter(callables, piece, &conversion)
-                                                : Map(callables, piece, &conversion);
-        } catch (nb::python_error& error) {
-          return ErrorOf(error);
-        }
-      }));
-      if (!out.back().ok()) break;
-    }
+    auto out = kind_ == CallableKind::kFilter ? FilterEach(callables, runs, std::move(pieces))
+                                              : MapEach(callables, runs, pieces);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     seconds_per_piece_ = taken.count() / static_cast<double>(out.size());
     return out;
   }
 
- private:
-  /// Between columns and rows, both ways: what pieces share.
-  struct Conversion {
-    explicit Conversion(const Columns& output) : to_columns(output) {}
+  /// Calls `work` for each piece, up to the first that fails, whose error it returns.
+  template <typename Work>
+  Status ForEach(const std::vector<Batch>& pieces, const std::vector<Run>& runs, Work work) const {
+    RowsOfPieces rows(runs);
+    for (const Batch& piece : pieces) {
+      ARROW_RETURN_NOT_OK(exec::CatchExceptions([&]() -> Status {
+        try {
+          rows.BeginPiece();
+          return work(piece, &rows);
+        } catch (nb::python_error& error) {
+          return ErrorOf(error);
+        }
+      }));
+    }
+    return Status::OK();
+  }
 
-    RowConverter to_rows;
-    RowColumns to_columns;
-  };
+  std::vector<Result<Batch>> FilterEach(const std::vector<nb::object>& callables,
+                                        const std::vector<Run>& runs,
+                                        std::vector<Batch> pieces) const {
+    std::vector<std::vector<int64_t>> keep;
+    const Status error = ForEach(pieces, runs, [&](const Batch& piece, RowsOfPieces* rows) {
+      ARROW_ASSIGN_OR_RAISE(std::vector<int64_t> kept, RowsToKeep(callables[0], piece, rows));
+      keep.push_back(std::move(kept));
+      return Status::OK();
+    });
+    pieces.resize(keep.size());
+    auto kept = KeepRowsOfEach(pieces, keep, name_);
+    if (!kept.ok()) return {kept.status()};
+    return Results(std::move(*kept), error);
+  }
 
-  static nb::object RowOf(int64_t i, RowConverter* rows) {
-    nb::object row = nb::steal(rows->Row(i));
-    if (!row.is_valid()) throw nb::python_error();
-    return row;
+  std::vector<Result<Batch>> MapEach(const std::vector<nb::object>& callables,
+                                     const std::vector<Run>& runs,
+                                     const std::vector<Batch>& pieces) const {
+    Made made(output_);
+    std::vector<Batch> out;
+    const Status error = ForEach(pieces, runs, [&](const Batch& piece, RowsOfPieces* rows) {
+      ARROW_ASSIGN_OR_RAISE(Batch mapped, Map(callables, piece, rows, &made));
+      out.push_back(std::move(mapped));
+      made.ends.push_back(made.columns.num_rows());
+      return made.columns.num_bytes() < kBytesAtOnce ? Status::OK() : GiveRows(&made, &out);
+    });
+    if (const Status given = GiveRows(&made, &out); !given.ok()) return {given};
+    return Results(std::move(out), error);
+  }
+
+  /// Gives the last pieces of `out` the rows that were made of them, as slices of the same columns.
+  Status GiveRows(Made* made, std::vector<Batch>* out) const {
+    if (made->ends.empty()) return Status::OK();
+    ARROW_ASSIGN_OR_RAISE(auto rows, made->columns.Finish());
+    if (refuses_) {
+      ARROW_ASSIGN_OR_RAISE(auto marks, made->refused.Finish());
+      ARROW_ASSIGN_OR_RAISE(rows, rows->AddColumn(rows->num_columns(), plan::RefusedField(),
+                                                  marks->Slice(0, rows->num_rows())));
+    }
+    const size_t first = out->size() - made->ends.size();
+    int64_t begin = 0;
+    for (size_t i = 0; i < made->ends.size(); ++i) {
+      (*out)[first + i].rows = rows->Slice(begin, made->ends[i] - begin);
+      begin = made->ends[i];
+    }
+    made->ends.clear();
+    return Status::OK();
+  }
+
+  /// What came of pieces up to an error, and the error.
+  static std::vector<Result<Batch>> Results(std::vector<Batch> pieces, const Status& error) {
+    std::vector<Result<Batch>> out(std::make_move_iterator(pieces.begin()),
+                                   std::make_move_iterator(pieces.end()));
+    if (!error.ok()) out.push_back(error);
+    return out;
   }
 
   static nb::object CallOne(const nb::object& callable, const nb::object& row) {
@@ -115,14 +254,13 @@ class CallableOpImpl : public PiecewiseOp {
   /// An exception of one of the callables.
   Status ErrorOf(nb::python_error& error) const { return steps_.front().callable.Error(error); }
 
-  Result<Batch> Filter(const std::vector<nb::object>& callables, const Batch& batch,
-                       Conversion* conversion) const {
-    conversion->to_rows.Start(*batch.rows, 0, batch.num_rows());
+  Result<std::vector<int64_t>> RowsToKeep(const nb::object& callable, const Batch& batch,
+                                          RowsOfPieces* rows) const {
     std::vector<int64_t> keep;
     for (int64_t i = 0; i < batch.num_rows(); ++i) {
       if (Stopped()) return Closed();
       try {
-        const nb::object answer = CallOne(callables[0], RowOf(i, &conversion->to_rows));
+        const nb::object answer = CallOne(callable, rows->Next());
         const int truth = CallPython([&] { return PyObject_IsTrue(answer.ptr()); });
         if (truth < 0) throw nb::python_error();
         if (truth == 1) keep.push_back(i);
@@ -130,8 +268,7 @@ class CallableOpImpl : public PiecewiseOp {
         return RowErrorOf(batch.addresses.At(i), ErrorOf(error));
       }
     }
-    conversion->to_rows.Finish();
-    return KeepRows(batch, keep, name_);
+    return keep;
   }
 
   /// What the steps from `step` on make of a row: as a callable of the op's kind returns it.
@@ -155,48 +292,47 @@ class CallableOpImpl : public PiecewiseOp {
     return made;
   }
 
+  /// Adds what comes of the rows of a piece to `made`; returns the piece without them.
   Result<Batch> Map(const std::vector<nb::object>& callables, const Batch& batch,
-                    Conversion* conversion) const {
-    conversion->to_rows.Start(*batch.rows, 0, batch.num_rows());
+                    RowsOfPieces* rows, Made* made) const {
     Batch out;
     std::vector<int64_t> keep;
     std::vector<int64_t> lost;
-    arrow::StringBuilder refused;
     Address last;
     int32_t sub_row = 0;
     for (int64_t i = 0; i < batch.num_rows(); ++i) {
       if (Stopped()) return Closed();
       try {
-        const nb::object result = RunSteps(callables, 0, RowOf(i, &conversion->to_rows));
+        const nb::object result = RunSteps(callables, 0, rows->Next());
         if (kind_ == CallableKind::kExpand) {
           Address address = batch.addresses.At(i);
           // Parts of parts are numbered on, so that addresses stay distinct.
           if (address.shard != last.shard || address.row != last.row) sub_row = 0;
           last = address;
-          const int64_t before = conversion->to_columns.num_rows();
+          const int64_t before = made->columns.num_rows();
           for (nb::handle row : nb::iter(result)) {
             if (Stopped()) return Closed();
             ARROW_RETURN_NOT_OK(CheckRow(row, address));
             const Address part{address.shard, address.row, sub_row++};
-            const Status kept = conversion->to_columns.Append(row);
+            const Status kept = made->columns.Append(row);
             if (!kept.ok()) return CannotBeKept(kept, part);
             out.addresses.Append(part);
           }
-          if (conversion->to_columns.num_rows() == before) lost.push_back(i);
+          if (made->columns.num_rows() == before) lost.push_back(i);
         } else if (result.is_none()) {
           lost.push_back(i);
         } else if (refuses_ && PyExceptionInstance_Check(result.ptr())) {
           ARROW_ASSIGN_OR_RAISE(
               const std::string mark,
               plan::Refusal(batch, i, Reason(result), ErrorText(result), PythonRowText));
-          ARROW_RETURN_NOT_OK(refused.Append(mark));
+          ARROW_RETURN_NOT_OK(made->refused.Append(mark));
           // An empty row stands in its place.
-          ARROW_RETURN_NOT_OK(conversion->to_columns.Append(nb::dict()));
+          ARROW_RETURN_NOT_OK(made->columns.Append(nb::dict()));
           keep.push_back(i);
         } else {
           if (!PyDict_Check(result.ptr())) return CheckRow(result, batch.addresses.At(i));
-          if (refuses_) ARROW_RETURN_NOT_OK(refused.AppendNull());
-          const Status kept = conversion->to_columns.Append(result);
+          if (refuses_) ARROW_RETURN_NOT_OK(made->refused.AppendNull());
+          const Status kept = made->columns.Append(result);
           if (!kept.ok()) return CannotBeKept(kept, batch.addresses.At(i));
           keep.push_back(i);
         }
@@ -204,15 +340,8 @@ class CallableOpImpl : public PiecewiseOp {
         return RowErrorOf(batch.addresses.At(i), ErrorOf(error));
       }
     }
-    conversion->to_rows.Finish();
-    ARROW_ASSIGN_OR_RAISE(out.rows, conversion->to_columns.Finish());
     if (kind_ != CallableKind::kExpand) {
       out.addresses = lost.empty() ? batch.addresses : batch.addresses.Take(keep);
-    }
-    if (refuses_) {
-      ARROW_ASSIGN_OR_RAISE(auto marks, refused.Finish());
-      ARROW_ASSIGN_OR_RAISE(out.rows, out.rows->AddColumn(out.rows->num_columns(),
-                                                          plan::RefusedField(), std::move(marks)));
     }
     out.dropped = batch.dropped;
     CountDropped(&out, batch, lost, name_);
@@ -259,6 +388,8 @@ class CallableOpImpl : public PiecewiseOp {
   const Columns output_;
   const std::string name_;
   const bool refuses_;
+  mutable std::mutex unused_mutex_;
+  mutable std::vector<std::unique_ptr<ParsedRows>> unused_;
   /// As it was last.
   mutable std::atomic<double> seconds_per_piece_{0};
 };

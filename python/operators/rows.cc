@@ -165,14 +165,17 @@ class DictionaryValues : public ColumnValues {
 /// JSON text, a null as None.
 class JsonTextValues : public ColumnValues {
  public:
-  JsonTextValues(const arrow::Array& array, JsonValues* json)
-      : array_(static_cast<const arrow::StringArray&>(array)), json_(json) {}
+  /// `parsed`: null where no text was parsed before.
+  JsonTextValues(const arrow::Array& array, const ParsedTexts* parsed, JsonValues* json)
+      : array_(static_cast<const arrow::StringArray&>(array)), parsed_(parsed), json_(json) {}
   PyObject* Get(int64_t i) override {
-    return array_.IsNull(i) ? NewNone() : json_->Parse(array_.GetView(i));
+    if (array_.IsNull(i)) return NewNone();
+    return parsed_ != nullptr ? json_->Make(*parsed_, i) : json_->Parse(array_.GetView(i));
   }
 
  private:
   const arrow::StringArray& array_;
+  const ParsedTexts* parsed_;
   JsonValues* json_;
 };
 
@@ -237,8 +240,9 @@ ValuesPtr NativeValues(const std::shared_ptr<arrow::Array>& array) {
 }
 
 /// `json`: null where it is no column of JSON text.
-ValuesPtr ValuesOf(const std::shared_ptr<arrow::Array>& array, JsonValues* json) {
-  if (json != nullptr) return std::make_unique<JsonTextValues>(*array, json);
+ValuesPtr ValuesOf(const std::shared_ptr<arrow::Array>& array, JsonValues* json,
+                   const ParsedTexts* parsed = nullptr) {
+  if (json != nullptr) return std::make_unique<JsonTextValues>(*array, parsed, json);
   ValuesPtr values = NativeValues(array);
   if (values == nullptr) values = std::make_unique<ForeignValues>(array);
   return values;
@@ -254,7 +258,7 @@ struct RowConverter::Impl {
     bool may_lack = false;  // a null slot is a key that is not there
   };
 
-  JsonValues json;
+  JsonValues json_values;
   std::shared_ptr<arrow::Schema> schema;
   std::vector<nb::object> keys;
   std::vector<Column> columns;
@@ -266,6 +270,9 @@ struct RowConverter::Impl {
     columns.clear();
     whole = Column();
   }
+
+  void Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length,
+             const ParsedRows* parsed);
 
   void Prepare(const std::shared_ptr<arrow::Schema>& wanted) {
     if (schema == wanted) return;
@@ -288,21 +295,44 @@ struct RowConverter::Impl {
 RowConverter::RowConverter() : impl_(std::make_unique<Impl>()) {}
 RowConverter::~RowConverter() = default;
 
-void RowConverter::Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length) {
-  impl_->Prepare(rows.schema());
-  impl_->Clear();
+ParsedRows::ParsedRows() = default;
+ParsedRows::~ParsedRows() = default;
+
+void ParsedRows::Parse(const arrow::RecordBatch& rows) {
+  texts_.resize(rows.num_columns());
+  is_parsed_.assign(rows.num_columns(), false);
   for (int c = 0; c < rows.num_columns(); ++c) {
-    Impl::Column column;
-    column.key = impl_->keys[c];
+    if (!json::IsJsonField(*rows.schema()->field(c))) continue;
+    if (texts_[c] == nullptr) texts_[c] = std::make_unique<ParsedTexts>();
+    is_parsed_[c] = texts_[c]->Parse(static_cast<const arrow::StringArray&>(*rows.column(c)));
+  }
+}
+
+void RowConverter::Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length) {
+  impl_->Start(rows, offset, length, nullptr);
+}
+
+void RowConverter::Start(const arrow::RecordBatch& rows, const ParsedRows& parsed) {
+  impl_->Start(rows, 0, rows.num_rows(), &parsed);
+}
+
+void RowConverter::Impl::Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length,
+                               const ParsedRows* parsed) {
+  Prepare(rows.schema());
+  Clear();
+  for (int c = 0; c < rows.num_columns(); ++c) {
+    Column column;
+    column.key = keys[c];
     column.array = rows.column(c)->Slice(offset, length);
     const arrow::Field& field = *rows.schema()->field(c);
     const bool is_json = json::IsJsonField(field);
-    column.values = ValuesOf(column.array, is_json ? &impl_->json : nullptr);
+    column.values = ValuesOf(column.array, is_json ? &json_values : nullptr,
+                             parsed == nullptr ? nullptr : parsed->column(c));
     column.may_lack = (is_json || IsRestField(field)) && column.array->null_count() > 0;
     if (json::IsRowField(field)) {
-      impl_->whole = std::move(column);
+      whole = std::move(column);
     } else {
-      impl_->columns.push_back(std::move(column));
+      columns.push_back(std::move(column));
     }
   }
 }

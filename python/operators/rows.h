@@ -13,8 +13,26 @@
 namespace easydata {
 
 class JsonValues;
+class ParsedTexts;
 
 /// Rows as plain Python dicts, and back. All of it needs the GIL.
+
+/// The columns of JSON text of some rows, parsed before they become dicts: it needs no GIL.
+/// Parsing others uses the same memory.
+class ParsedRows {
+ public:
+  ParsedRows();
+  ~ParsedRows();
+
+  void Parse(const arrow::RecordBatch& rows);
+
+  /// Null where the texts of a column are to be parsed one by one, or are no JSON.
+  const ParsedTexts* column(int c) const { return is_parsed_[c] ? texts_[c].get() : nullptr; }
+
+ private:
+  std::vector<std::unique_ptr<ParsedTexts>> texts_;  // by column
+  std::vector<bool> is_parsed_;
+};
 
 /// Makes dicts of a stream's batches; keeps what batches of one schema share.
 ///
@@ -33,6 +51,8 @@ class RowConverter {
   /// while it is in the cache: Start() makes Row(0) .. Row(length - 1) those rows until the next
   /// Start() or Finish(). Row gives a new reference, or null with a Python exception set.
   void Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length);
+  /// All rows, which were parsed before, and stay so up to Finish().
+  void Start(const arrow::RecordBatch& rows, const ParsedRows& parsed);
   PyObject* Row(int64_t i);
   void Finish();
 
@@ -55,11 +75,13 @@ class RowColumns {
   ~RowColumns();
 
   /// Adds a row. TypeError, or Invalid, for what cannot be held, naming the column and the type:
-  /// the columns are of no more use then.
+  /// then Finish() gives the rows before, and nothing can be added in between.
   Status Append(nb::handle row);
 
   /// Rows that were added since Finish().
   int64_t num_rows() const;
+  /// Bytes of text and token ids of these.
+  int64_t num_bytes() const;
 
   /// The columns of these rows; the next row begins new ones.
   Result<std::shared_ptr<arrow::RecordBatch>> Finish();

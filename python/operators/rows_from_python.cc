@@ -4,8 +4,10 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -98,9 +100,51 @@ Status AppendString(PyObject* text, std::string* out) {
   return Status::OK();
 }
 
-Status AppendValue(PyObject* value, int depth, std::string* out);
+/// Keys as JSON has them: rows mostly have the same key objects, again and again.
+class KeyTexts {
+ public:
+  KeyTexts() = default;
+  ~KeyTexts() {
+    for (const Slot& slot : slots_) Py_XDECREF(slot.key);
+  }
+  KeyTexts(const KeyTexts&) = delete;
+  KeyTexts& operator=(const KeyTexts&) = delete;
 
-Status AppendObject(PyObject* dict, int depth, std::string* out) {
+  /// Appends the key, quoted, and a colon.
+  Status Append(PyObject* key, std::string* out) {
+    Slot& slot = slots_[(reinterpret_cast<uintptr_t>(key) >> 4) % slots_.size()];
+    if (slot.key != key) {
+      slot.text.clear();
+      ARROW_RETURN_NOT_OK(AppendString(key, &slot.text));
+      slot.text.push_back(':');
+      Py_XDECREF(slot.key);
+      slot.key = Py_NewRef(key);
+    }
+    *out += slot.text;
+    return Status::OK();
+  }
+
+ private:
+  struct Slot {
+    PyObject* key = nullptr;  // kept, so that no other object comes to lie where it does
+    std::string text;
+  };
+  std::array<Slot, 64> slots_;
+};
+
+/// Appends values as JSON text.
+class JsonWriter {
+ public:
+  Status AppendRow(PyObject* row, std::string* out);
+  Status AppendValue(PyObject* value, int depth, std::string* out);
+
+ private:
+  Status AppendObject(PyObject* dict, int depth, std::string* out);
+
+  KeyTexts keys_;
+};
+
+Status JsonWriter::AppendObject(PyObject* dict, int depth, std::string* out) {
   out->push_back('{');
   PyObject *key, *item;
   Py_ssize_t position = 0;
@@ -112,15 +156,14 @@ Status AppendObject(PyObject* dict, int depth, std::string* out) {
     }
     if (!first) out->push_back(',');
     first = false;
-    ARROW_RETURN_NOT_OK(AppendString(key, out));
-    out->push_back(':');
+    ARROW_RETURN_NOT_OK(keys_.Append(key, out));
     ARROW_RETURN_NOT_OK(AppendValue(item, depth + 1, out));
   }
   out->push_back('}');
   return Status::OK();
 }
 
-Status AppendValue(PyObject* value, int depth, std::string* out) {
+Status JsonWriter::AppendValue(PyObject* value, int depth, std::string* out) {
   if (depth > kMaxRowDepth)
     return Status::TypeError("a value is nested more than 1000 deep, or in itself");
   if (value == Py_None) return out->append("null"), Status::OK();
@@ -217,17 +260,18 @@ Status InField(std::string_view name, const Status& status) {
 }
 
 /// Appends a row as a JSON object, field by field, so that an error can name the field.
-Status AppendRow(PyObject* row, std::string* out) {
+Status JsonWriter::AppendRow(PyObject* row, std::string* out) {
   PyObject *key, *item;
   Py_ssize_t position = 0;
+  bool first = true;
   out->push_back('{');
   while (PyDict_Next(row, &position, &key, &item)) {
     if (!PyUnicode_Check(key)) {
       return Status::TypeError("a row has a key of type ", TypeNameOf(key), ", expected str");
     }
-    if (out->size() > 1) out->push_back(',');
-    ARROW_RETURN_NOT_OK(AppendString(key, out));
-    out->push_back(':');
+    if (!first) out->push_back(',');
+    first = false;
+    ARROW_RETURN_NOT_OK(keys_.Append(key, out));
     const Status status = AppendValue(item, 0, out);
     if (!status.ok()) return InField(nb::cast<std::string>(nb::str(key)), status);
   }
@@ -249,7 +293,8 @@ struct RowColumns::Impl {
   bool whole_rows;
   std::vector<Column> columns;
   int64_t num_rows = 0;
-  std::string json;
+  JsonWriter json;
+  std::string json_text;  // of a value
 
   Status AppendTo(Column* column, PyObject* row) {
     PyObject* value = PyDict_GetItemWithError(row, column->key.ptr());
@@ -264,11 +309,11 @@ struct RowColumns::Impl {
         return is_missing ? column->texts->AppendNull() : AppendText(name, value, column);
       default:
         if (value == nullptr) return column->texts->AppendNull();
-        json.clear();
-        if (const Status status = AppendValue(value, 0, &json); !status.ok()) {
+        json_text.clear();
+        if (const Status status = json.AppendValue(value, 0, &json_text); !status.ok()) {
           return InField(name, status);
         }
-        return column->texts->Append(json);
+        return column->texts->Append(json_text);
     }
   }
 
@@ -304,14 +349,24 @@ RowColumns::~RowColumns() = default;
 
 int64_t RowColumns::num_rows() const { return impl_->num_rows; }
 
+int64_t RowColumns::num_bytes() const {
+  int64_t bytes = 0;
+  for (const Impl::Column& column : impl_->columns) {
+    bytes += column.tokens != nullptr
+                 ? column.tokens->value_builder()->length() * int64_t{sizeof(int32_t)}
+                 : column.texts->value_data_length();
+  }
+  return bytes;
+}
+
 Status RowColumns::Append(nb::handle row) {
   if (!PyDict_Check(row.ptr())) {
     return Status::TypeError("a row is of type ", TypeNameOf(row.ptr()), ", expected a dict");
   }
   if (impl_->whole_rows) {
-    impl_->json.clear();
-    ARROW_RETURN_NOT_OK(AppendRow(row.ptr(), &impl_->json));
-    ARROW_RETURN_NOT_OK(impl_->columns[0].texts->Append(impl_->json));
+    impl_->json_text.clear();
+    ARROW_RETURN_NOT_OK(impl_->json.AppendRow(row.ptr(), &impl_->json_text));
+    ARROW_RETURN_NOT_OK(impl_->columns[0].texts->Append(impl_->json_text));
   } else {
     for (Impl::Column& column : impl_->columns) {
       ARROW_RETURN_NOT_OK(impl_->AppendTo(&column, row.ptr()));
@@ -324,15 +379,17 @@ Status RowColumns::Append(nb::handle row) {
 Result<std::shared_ptr<arrow::RecordBatch>> RowColumns::Finish() {
   arrow::ArrayVector arrays;
   for (Impl::Column& column : impl_->columns) {
-    std::shared_ptr<arrow::Array> array;
-    ARROW_RETURN_NOT_OK(column.tokens != nullptr ? column.tokens->Finish(&array)
-                                                 : column.texts->Finish(&array));
-    arrays.push_back(std::move(array));
+    ARROW_ASSIGN_OR_RAISE(
+        auto array, column.tokens != nullptr ? column.tokens->Finish() : column.texts->Finish());
+    // Without the half of a row that could not be held.
+    arrays.push_back(array->Slice(0, impl_->num_rows));
   }
   return arrow::RecordBatch::Make(impl_->schema, std::exchange(impl_->num_rows, 0),
                                   std::move(arrays));
 }
 
-Status JsonTextOf(nb::handle value, std::string* out) { return AppendValue(value.ptr(), 0, out); }
+Status JsonTextOf(nb::handle value, std::string* out) {
+  return JsonWriter().AppendValue(value.ptr(), 0, out);
+}
 
 }  // namespace easydata

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "easydata/stream/slices.h"
+
 namespace easydata::loader {
 namespace {
 
@@ -138,7 +140,7 @@ std::vector<Batch> LaneReader::Take(int64_t rows, TokenCounts* counts) {
     }
   }
   available_ -= rows;
-  return parts;
+  return JoinSlices(std::move(parts));
 }
 
 Status LaneReader::Finish(TokenCounts* counts) {

@@ -2,12 +2,15 @@
 
 #include <arrow/array.h>
 #include <arrow/array/concatenate.h>
-#include <arrow/builder.h>
+#include <arrow/buffer.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/datum.h>
 #include <arrow/record_batch.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "easydata/stream/slices.h"
 
 namespace easydata {
 
@@ -130,20 +133,13 @@ Batch Batch::Slice(int64_t offset, int64_t length) const {
 }
 
 Result<Batch> Batch::Take(const std::vector<int64_t>& indices) const {
+  Batch out = TakeFacts(indices);
+  ARROW_ASSIGN_OR_RAISE(out.rows, TakeRows(*rows, indices));
+  return out;
+}
+
+Batch Batch::TakeFacts(const std::vector<int64_t>& indices) const {
   Batch out;
-  arrow::Int64Builder builder;
-  ARROW_RETURN_NOT_OK(builder.AppendValues(indices));
-  ARROW_ASSIGN_OR_RAISE(auto array, builder.Finish());
-  std::vector<std::shared_ptr<arrow::Array>> columns;
-  columns.reserve(rows->num_columns());
-  for (const auto& column : rows->columns()) {
-    ARROW_ASSIGN_OR_RAISE(
-        auto taken,
-        arrow::compute::Take(*column, *array, arrow::compute::TakeOptions::NoBoundsCheck()));
-    columns.push_back(std::move(taken));
-  }
-  out.rows = arrow::RecordBatch::Make(rows->schema(), static_cast<int64_t>(indices.size()),
-                                      std::move(columns));
   if (spans == nullptr) {
     out.addresses = addresses.Take(indices);
   } else {
@@ -159,20 +155,49 @@ Result<Batch> Batch::Take(const std::vector<int64_t>& indices) const {
   return out;
 }
 
+Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& rows,
+                                                     const std::vector<int64_t>& indices) {
+  const arrow::Int64Array numbers(static_cast<int64_t>(indices.size()),
+                                  arrow::Buffer::Wrap(indices));
+  arrow::ArrayVector columns;
+  columns.reserve(rows.num_columns());
+  for (const auto& column : rows.columns()) {
+    ARROW_ASSIGN_OR_RAISE(
+        auto taken,
+        arrow::compute::Take(*column, numbers, arrow::compute::TakeOptions::NoBoundsCheck()));
+    columns.push_back(std::move(taken));
+  }
+  return arrow::RecordBatch::Make(rows.schema(), static_cast<int64_t>(indices.size()),
+                                  std::move(columns));
+}
+
 Result<Batch> ConcatenateBatches(const std::vector<Batch>& batches) {
   if (batches.empty()) return Status::Invalid("there is no batch to join");
   if (batches.size() == 1) return batches[0];
-  Batch out;
-  int64_t num_rows = 0;
-  for (const Batch& batch : batches) num_rows += batch.num_rows();
-  std::vector<std::shared_ptr<arrow::Array>> columns;
-  for (int i = 0; i < batches[0].rows->num_columns(); ++i) {
-    arrow::ArrayVector parts;
-    for (const Batch& batch : batches) parts.push_back(batch.rows->column(i));
-    ARROW_ASSIGN_OR_RAISE(auto joined, arrow::Concatenate(parts));
-    columns.push_back(std::move(joined));
+  std::vector<std::shared_ptr<arrow::RecordBatch>> rows;
+  rows.reserve(batches.size());
+  for (const Batch& batch : batches) rows.push_back(batch.rows);
+  const std::vector<JoinedRows> joined = JoinSlices(rows);
+  Batch out = ConcatenateFacts(batches);
+  if (joined.size() == 1) {
+    out.rows = joined[0].rows;
+    return out;
   }
-  out.rows = arrow::RecordBatch::Make(batches[0].rows->schema(), num_rows, std::move(columns));
+  int64_t num_rows = 0;
+  for (const JoinedRows& part : joined) num_rows += part.rows->num_rows();
+  arrow::ArrayVector columns;
+  for (int i = 0; i < rows[0]->num_columns(); ++i) {
+    arrow::ArrayVector parts;
+    for (const JoinedRows& part : joined) parts.push_back(part.rows->column(i));
+    ARROW_ASSIGN_OR_RAISE(auto column, arrow::Concatenate(parts));
+    columns.push_back(std::move(column));
+  }
+  out.rows = arrow::RecordBatch::Make(rows[0]->schema(), num_rows, std::move(columns));
+  return out;
+}
+
+Batch ConcatenateFacts(std::span<const Batch> batches) {
+  Batch out;
   std::shared_ptr<SpanTable> table;
   for (const Batch& batch : batches) {
     out.addresses.Append(batch.addresses);

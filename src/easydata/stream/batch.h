@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -126,9 +127,19 @@ struct Batch {
   Batch Slice(int64_t offset, int64_t length) const;
   /// The rows named by `indices`, in that order, with their addresses or spans.
   Result<Batch> Take(const std::vector<int64_t>& indices) const;
+  /// The same without the rows themselves.
+  Batch TakeFacts(const std::vector<int64_t>& indices) const;
 };
 
-/// Joins batches of one schema into one, in order.
+/// The rows named by `indices`, in that order.
+Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& rows,
+                                                     const std::vector<int64_t>& indices);
+
+/// Joins batches of one schema into one, in order. Those that are slices of one (slices.h) are not
+/// copied.
 Result<Batch> ConcatenateBatches(const std::vector<Batch>& batches);
+
+/// Joins the addresses, spans and drop counts of batches, in order.
+Batch ConcatenateFacts(std::span<const Batch> batches);
 
 }  // namespace easydata

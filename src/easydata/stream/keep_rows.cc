@@ -1,8 +1,11 @@
 #include "easydata/stream/keep_rows.h"
 
+#include <arrow/record_batch.h>
+
 #include <algorithm>
 
 #include "easydata/stream/row_tokens.h"
+#include "easydata/stream/slices.h"
 
 namespace easydata {
 
@@ -43,10 +46,11 @@ void CountDropped(Batch* out, const Batch& batch, const std::vector<int64_t>& lo
   }
 }
 
-Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,
-                       const std::string& reason) {
-  if (static_cast<int64_t>(keep.size()) == batch.num_rows()) return batch;
-  ARROW_ASSIGN_OR_RAISE(Batch out, batch.Take(keep));
+namespace {
+
+/// All that is left of a batch but its rows.
+Batch KeepFacts(const Batch& batch, const std::vector<int64_t>& keep, const std::string& reason) {
+  Batch out = batch.TakeFacts(keep);
   std::vector<int64_t> lost;
   size_t next = 0;
   for (int64_t row = 0; row < batch.num_rows(); ++row) {
@@ -57,6 +61,55 @@ Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,
     }
   }
   CountDropped(&out, batch, lost, reason);
+  return out;
+}
+
+bool KeepsAll(const Batch& batch, const std::vector<int64_t>& keep) {
+  return std::ssize(keep) == batch.num_rows();
+}
+
+}  // namespace
+
+Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,
+                       const std::string& reason) {
+  if (KeepsAll(batch, keep)) return batch;
+  Batch out = KeepFacts(batch, keep, reason);
+  ARROW_ASSIGN_OR_RAISE(out.rows, TakeRows(*batch.rows, keep));
+  return out;
+}
+
+Result<std::vector<Batch>> KeepRowsOfEach(const std::vector<Batch>& batches,
+                                          const std::vector<std::vector<int64_t>>& keep,
+                                          const std::string& reason) {
+  std::vector<std::shared_ptr<arrow::RecordBatch>> rows;
+  rows.reserve(batches.size());
+  for (const Batch& batch : batches) rows.push_back(batch.rows);
+  std::vector<Batch> out;
+  out.reserve(batches.size());
+  for (const JoinedRows& joined : JoinSlices(rows)) {
+    const size_t first = out.size();
+    std::vector<int64_t> kept;
+    int64_t begin = 0;
+    for (size_t i = first; i < first + joined.num_batches; ++i) {
+      for (const int64_t row : keep[i]) kept.push_back(begin + row);
+      begin += batches[i].num_rows();
+    }
+    std::shared_ptr<arrow::RecordBatch> taken;
+    if (static_cast<int64_t>(kept.size()) < begin) {
+      ARROW_ASSIGN_OR_RAISE(taken, TakeRows(*joined.rows, kept));
+    }
+    int64_t at = 0;
+    for (size_t i = first; i < first + joined.num_batches; ++i) {
+      if (taken == nullptr) {
+        out.push_back(batches[i]);
+        continue;
+      }
+      out.push_back(KeepsAll(batches[i], keep[i]) ? batches[i]
+                                                  : KeepFacts(batches[i], keep[i], reason));
+      out.back().rows = taken->Slice(at, std::ssize(keep[i]));
+      at += std::ssize(keep[i]);
+    }
+  }
   return out;
 }
 

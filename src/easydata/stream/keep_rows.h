@@ -25,4 +25,10 @@ void CountDropped(Batch* out, const Batch& batch, const std::vector<int64_t>& lo
 Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,
                        const std::string& reason);
 
+/// The same of several batches, each with its own list of rows: those that are slices of one are
+/// copied together, and come out as slices again.
+Result<std::vector<Batch>> KeepRowsOfEach(const std::vector<Batch>& batches,
+                                          const std::vector<std::vector<int64_t>>& keep,
+                                          const std::string& reason);
+
 }  // namespace easydata

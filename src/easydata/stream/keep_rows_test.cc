@@ -56,6 +56,31 @@ TEST(KeepRowsTest, KeepingAllIsNoCopy) {
   EXPECT_TRUE(out.dropped.empty());
 }
 
+TEST(KeepRowsTest, OfEachIsAsOfOneByOne) {
+  const Batch whole = TwoSources();
+  const std::vector<Batch> batches = {whole.Slice(0, 2), whole.Slice(2, 2), TwoSources(),
+                                      whole.Slice(4, 1)};
+  const std::vector<std::vector<int64_t>> keep = {{1}, {0, 1}, {0, 1, 2, 3, 4}, {}};
+  const auto out = KeepRowsOfEach(batches, keep, "short").ValueOrDie();
+  ASSERT_EQ(out.size(), batches.size());
+  for (size_t i = 0; i < batches.size(); ++i) {
+    const Batch expected = KeepRows(batches[i], keep[i], "short").ValueOrDie();
+    EXPECT_TRUE(out[i].rows->Equals(*expected.rows)) << i;
+    ASSERT_EQ(out[i].addresses.size(), expected.addresses.size()) << i;
+    for (int64_t row = 0; row < expected.num_rows(); ++row) {
+      EXPECT_EQ(out[i].addresses.At(row).ToString(), expected.addresses.At(row).ToString()) << i;
+    }
+    ASSERT_EQ(out[i].dropped.size(), expected.dropped.size()) << i;
+    for (size_t k = 0; k < expected.dropped.size(); ++k) {
+      EXPECT_EQ(out[i].dropped[k].rows, expected.dropped[k].rows);
+      EXPECT_EQ(out[i].dropped[k].source, expected.dropped[k].source);
+    }
+  }
+  // All rows of slices of one stay where they are; others are copied together.
+  EXPECT_EQ(out[2].rows.get(), batches[2].rows.get());
+  EXPECT_EQ(out[0].rows->column_data(0)->buffers[1], out[1].rows->column_data(0)->buffers[1]);
+}
+
 TEST(KeepRowsTest, CountsOfOneReasonAreJoined) {
   const Batch once = KeepRows(TwoSources(), {0, 1, 2}, "short").ValueOrDie();
   const Batch twice = KeepRows(once, {0}, "short").ValueOrDie();

@@ -111,6 +111,11 @@ class MapStage : public Stage {
     }
   }
 
+  int64_t num_ready() const override {
+    // Those that are without rows are passed over where some of them are to be skipped.
+    return skip_ > 0 ? 0 : static_cast<int64_t>(done_.size());
+  }
+
   Cursor Save() const override {
     if (leaves_all_upstream_ && ops_.empty()) return upstream_->Save();
     Cursor cursor = cursor_.empty() ? FirstPosition() : cursor_;
@@ -160,11 +165,14 @@ class MapStage : public Stage {
   }
 
  private:
-  /// Rows of a batch of the upstream that one task works on.
+  /// Rows of batches of the upstream that one task works on.
   struct Task {
-    Batch batch;
-    std::vector<int64_t> ends;    // of its pieces
-    std::vector<Cursor> cursors;  // the positions that follow them
+    struct Part {
+      Batch batch;
+      std::vector<int64_t> ends;  // of its pieces
+    };
+    std::vector<Part> parts;
+    std::vector<Cursor> cursors;  // the positions that follow the pieces of all parts
   };
   /// What came of a piece.
   struct Done {
@@ -201,27 +209,44 @@ class MapStage : public Stage {
   }
 
   Result<std::optional<Task>> Pull() {
-    if (!pulled_.has_value()) {
-      ARROW_ASSIGN_OR_RAISE(const bool is_there, PullBatch());
-      if (!is_there) return std::nullopt;
-    }
-    const int64_t rows = pulled_->num_rows();
-    const int64_t begin = next_row_;
-    Task task;
+    ARROW_RETURN_NOT_OK(pull_error_);
     const PiecewiseOp* const op = ops_[0]->piecewise();
     int64_t pieces = op == nullptr ? 1 : op->pieces_at_once();
+    Task task;
+    do {
+      if (!pulled_.has_value()) {
+        auto is_there = PullBatch();
+        // What was pulled before comes out before it.
+        if (!is_there.ok() && !task.parts.empty()) pull_error_ = is_there.status();
+        if (!pull_error_.ok()) break;
+        ARROW_ASSIGN_OR_RAISE(const bool there, is_there);
+        if (!there) break;
+      }
+      pieces -= PullPieces(op, pieces, &task);
+    } while (pieces > 0 && (pulled_.has_value() || upstream_->num_ready() > 0));
+    if (task.parts.empty()) return std::nullopt;
+    return task;
+  }
+
+  /// Adds `most` pieces of the batch that was pulled to the task, or what there is of it; returns
+  /// how many.
+  int64_t PullPieces(const PiecewiseOp* op, int64_t most, Task* task) {
+    const int64_t rows = pulled_->num_rows();
+    const int64_t begin = next_row_;
+    Task::Part part;
     do {
       next_row_ = op == nullptr ? rows : EndOfPiece(*op, *pulled_, next_row_);
-      task.ends.push_back(next_row_ - begin);
-      task.cursors.push_back(next_row_ < rows ? InsideBatch(before_, next_row_) : Between(after_));
-    } while (next_row_ < rows && --pieces > 0);
+      part.ends.push_back(next_row_ - begin);
+      task->cursors.push_back(next_row_ < rows ? InsideBatch(before_, next_row_) : Between(after_));
+    } while (next_row_ < rows && std::ssize(part.ends) < most);
     if (begin == 0 && next_row_ == rows) {
-      task.batch = std::move(*pulled_);
+      part.batch = std::move(*pulled_);
     } else {
-      task.batch = pulled_->Slice(begin, next_row_ - begin);
+      part.batch = pulled_->Slice(begin, next_row_ - begin);
     }
     if (next_row_ == rows) pulled_.reset();
-    return task;
+    task->parts.push_back(std::move(part));
+    return std::ssize(task->parts.back().ends);
   }
 
   /// Pulls the next batch with rows that were not worked on before the saved position.
@@ -243,16 +268,15 @@ class MapStage : public Stage {
 
   /// Runs on the pool.
   Result<std::vector<Done>> Work(Task task) {
-    if (task.batch.ungathered != nullptr) ARROW_RETURN_NOT_OK(Gather(&task.batch));
     std::vector<Batch> pieces;
-    if (task.ends.size() == 1) {
-      pieces.push_back(std::move(task.batch));
-    } else {
+    for (Task::Part& part : task.parts) {
+      if (part.batch.ungathered != nullptr) ARROW_RETURN_NOT_OK(Gather(&part.batch));
       int64_t begin = 0;
-      for (const int64_t end : task.ends) {
-        pieces.push_back(task.batch.Slice(begin, end - begin));
+      for (const int64_t end : part.ends) {
+        pieces.push_back(part.batch.Slice(begin, end - begin));
         begin = end;
       }
+      part.batch = {};
     }
     struct Origin {
       MixWatermark watermark;
@@ -303,6 +327,7 @@ class MapStage : public Stage {
   Cursor before_;                // the position before it
   Cursor after_;                 // the position after it
   int64_t pass_over_ = 0;        // rows of the upstream to leave out: worked on before a restore
+  Status pull_error_;            // comes out after what was pulled before it
 
   // What was handed out.
   std::deque<Done> done_;  // what comes next

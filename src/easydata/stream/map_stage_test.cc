@@ -93,6 +93,7 @@ class EvenNumbersInPieces : public PiecewiseOp {
   Result<Batch> Apply(Batch batch) const override { return numbers_.Apply(std::move(batch)); }
   std::vector<Result<Batch>> ApplyEach(std::vector<Batch> pieces) const override {
     std::vector<Result<Batch>> out;
+    ++calls;
     for (Batch& piece : pieces) {
       most_rows = std::max<int64_t>(most_rows, piece.num_rows());
       rows += piece.num_rows();
@@ -104,6 +105,7 @@ class EvenNumbersInPieces : public PiecewiseOp {
 
   mutable std::atomic<int64_t> most_rows{0};
   mutable std::atomic<int64_t> rows{0};
+  mutable std::atomic<int64_t> calls{0};
 
  private:
   const EvenNumbers numbers_;
@@ -148,6 +150,53 @@ TEST(MapStageTest, PiecesEndOnTheGridOfTheirBatch) {
   EXPECT_EQ(cursors[0], (nlohmann::json{{"upstream", {{"batch", 0}}}, {"in_batch", 64}}));
   EXPECT_EQ(cursors[3], (nlohmann::json{{"batch", 1}}));  // as without pieces
   EXPECT_EQ(cursors[4], (nlohmann::json{{"upstream", {{"batch", 1}}}, {"in_batch", 64}}));
+}
+
+/// A stage of pieces behind a stage of pieces.
+StageContract InPiecesTwice(std::shared_ptr<const BatchOp> first,
+                            std::shared_ptr<const BatchOp> second, int64_t num_batches = 3) {
+  StageContract contract;
+  contract.make = [=](const StageContext& context) -> Result<std::unique_ptr<Stage>> {
+    ARROW_ASSIGN_OR_RAISE(auto upstream, InPieces(num_batches, 200, first).make(context));
+    return MakeMapStage(std::move(upstream), second, context);
+  };
+  return contract;
+}
+
+TEST(MapStageTest, KeepsTheContractInPiecesOfPieces) {
+  CheckStageContract(InPiecesTwice(std::make_shared<EvenNumbersInPieces>(),
+                                   std::make_shared<EvenNumbersInPieces>()));
+}
+
+TEST(MapStageTest, PiecesThatAreThereAreWorkedOnTogether) {
+  const auto second = std::make_shared<EvenNumbersInPieces>();
+  StageContext context;
+  context.pool = std::make_shared<exec::ThreadPool>(2);
+  auto stage =
+      InPiecesTwice(std::make_shared<EvenNumbersInPieces>(), second, 20).make(context).ValueOrDie();
+  std::vector<int64_t> sizes;
+  for (;;) {
+    const auto batch = stage->Next().ValueOrDie();
+    if (!batch.has_value()) break;
+    sizes.push_back(batch->num_rows());
+  }
+  // The grid is that of the first: its pieces come out as they are.
+  ASSERT_EQ(sizes.size(), 80u);
+  EXPECT_EQ(sizes[0], 32);
+  EXPECT_EQ(sizes[3], 4);
+  EXPECT_EQ(second->most_rows, 32);
+  EXPECT_LT(second->calls, 80);
+}
+
+TEST(MapStageTest, AnErrorUpstreamComesAfterThePiecesBeforeIt) {
+  for (const int64_t bad : {0, 63, 64, 130, 330}) {
+    const auto make = [&] {
+      return InPiecesTwice(std::make_shared<EvenNumbersInPieces>(bad),
+                           std::make_shared<EvenNumbersInPieces>());
+    };
+    const Status error = CheckErrorContract(make(), (bad + 1) / 2);
+    EXPECT_NE(error.message().find("m row " + std::to_string(bad)), std::string::npos) << error;
+  }
 }
 
 TEST(MapStageTest, ARestoreDoesNotWorkOnRowsAgain) {

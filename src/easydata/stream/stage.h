@@ -65,7 +65,8 @@ struct StageStats {
 /// ahead does not exist yet. The output is a function of (config, data) alone, never of threads,
 /// buffers or time.
 ///
-/// Next(), Save() and Restore() are for one thread at a time; Cancel() may be called from any.
+/// Next(), num_ready(), Save() and Restore() are for one thread at a time; Cancel() may be called
+/// from any.
 class Stage {
  public:
   virtual ~Stage() = default;
@@ -73,6 +74,9 @@ class Stage {
   /// Returns the next rows in stream order, or nothing at the end of the stream. A batch may be
   /// empty, which is not the end. After an error every call returns the same error.
   virtual Result<std::optional<Batch>> Next() = 0;
+
+  /// Batches that the next calls of Next() return at once. More than is said may be there.
+  virtual int64_t num_ready() const { return 0; }
 
   /// Where the stream goes on after the batch that Next() returned last (or its start). No I/O,
   /// O(sources).
