@@ -19,6 +19,7 @@ HOLDERS = {
     "engine_gil.h": "WithoutGil holds what is in use on the stack",
     "json_values.cc": "json.loads, and keys of dicts",
     "rows.cc": "names of columns, and values made of Arrow's",
+    "plain_columns.cc": "names of columns",
     "rows_from_python.cc": "names of columns",
     "python_messages.cc": "PythonMessages holds what is being read, on the stack",
     "huggingface_encoder.h": "a Tokenizer made of JSON, which refers to no object of Python's",

@@ -74,8 +74,17 @@ class CallableOpImpl : public PiecewiseOp {
 
   std::vector<Result<Batch>> ApplyEach(std::vector<Batch> pieces) const override {
     std::vector<Run> runs = RunsOf(pieces);
-    auto out = CallEach(runs, std::move(pieces));
+    Called called = CallEach(runs, pieces);
     GiveBack(std::move(runs));
+    const Status error = std::move(called.error);
+    pieces.resize(called.num_done);
+    auto done = kind_ == CallableKind::kFilter
+                    ? KeepRowsOfEach(pieces, called.keep, name_)
+                    : WriteRows(std::move(called.made), std::move(called.rows));
+    if (!done.ok()) return {done.status()};
+    std::vector<Result<Batch>> out(std::make_move_iterator(done->begin()),
+                                   std::make_move_iterator(done->end()));
+    if (!error.ok()) out.push_back(error);
     return out;
   }
 
@@ -87,6 +96,22 @@ class CallableOpImpl : public PiecewiseOp {
     RowColumns columns;
     arrow::StringBuilder refused;
     std::vector<int64_t> ends;  // of the rows of each piece since columns were finished
+  };
+
+  /// The rows of some pieces.
+  struct MadeRows {
+    UnwrittenRows rows;
+    std::shared_ptr<arrow::Array> refused;
+    std::vector<int64_t> ends;  // of each piece
+  };
+
+  /// What came of calling, before what needs no GIL is done.
+  struct Called {
+    size_t num_done = 0;                     // pieces
+    std::vector<std::vector<int64_t>> keep;  // of a filter: rows by piece
+    std::vector<Batch> made;                 // of others: pieces without their rows
+    std::vector<MadeRows> rows;              // of these
+    Status error;                            // of the piece after them
   };
 
   /// The rows of pieces: those of slices of one batch are parsed, and converted, together.
@@ -152,22 +177,22 @@ class CallableOpImpl : public PiecewiseOp {
     int64_t row_ = 0;                       // of the rows in the converter: which is the next
   };
 
-  std::vector<Result<Batch>> CallEach(const std::vector<Run>& runs,
-                                      std::vector<Batch> pieces) const {
+  Called CallEach(const std::vector<Run>& runs, const std::vector<Batch>& pieces) const {
+    Called called;
     EngineGil gil;
-    if (!gil.held()) return {EngineGil::Ending()};
+    if (!gil.held()) return called.error = EngineGil::Ending(), std::move(called);
     std::vector<nb::object> callables;
     for (const CalledStep& step : steps_) {
       callables.push_back(step.callable.Get());
-      if (!callables.back().is_valid()) return {Borrowed::Gone()};
+      if (!callables.back().is_valid()) return called.error = Borrowed::Gone(), std::move(called);
     }
     // Without the wait for the GIL, which says nothing of the callables.
     const auto begin = std::chrono::steady_clock::now();
-    auto out = kind_ == CallableKind::kFilter ? FilterEach(callables, runs, std::move(pieces))
-                                              : MapEach(callables, runs, pieces);
+    called.error = kind_ == CallableKind::kFilter ? FilterEach(callables, runs, pieces, &called)
+                                                  : MapEach(callables, runs, pieces, &called);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    seconds_per_piece_ = taken.count() / static_cast<double>(out.size());
-    return out;
+    seconds_per_piece_ = taken.count() / static_cast<double>(std::max<size_t>(called.num_done, 1));
+    return called;
   }
 
   /// Calls `work` for each piece, up to the first that fails, whose error it returns.
@@ -187,61 +212,56 @@ class CallableOpImpl : public PiecewiseOp {
     return Status::OK();
   }
 
-  std::vector<Result<Batch>> FilterEach(const std::vector<nb::object>& callables,
-                                        const std::vector<Run>& runs,
-                                        std::vector<Batch> pieces) const {
-    std::vector<std::vector<int64_t>> keep;
-    const Status error = ForEach(pieces, runs, [&](const Batch& piece, RowsOfPieces* rows) {
+  Status FilterEach(const std::vector<nb::object>& callables, const std::vector<Run>& runs,
+                    const std::vector<Batch>& pieces, Called* called) const {
+    return ForEach(pieces, runs, [&](const Batch& piece, RowsOfPieces* rows) {
       ARROW_ASSIGN_OR_RAISE(std::vector<int64_t> kept, RowsToKeep(callables[0], piece, rows));
-      keep.push_back(std::move(kept));
+      called->keep.push_back(std::move(kept));
+      ++called->num_done;
       return Status::OK();
     });
-    pieces.resize(keep.size());
-    auto kept = KeepRowsOfEach(pieces, keep, name_);
-    if (!kept.ok()) return {kept.status()};
-    return Results(std::move(*kept), error);
   }
 
-  std::vector<Result<Batch>> MapEach(const std::vector<nb::object>& callables,
-                                     const std::vector<Run>& runs,
-                                     const std::vector<Batch>& pieces) const {
+  Status MapEach(const std::vector<nb::object>& callables, const std::vector<Run>& runs,
+                 const std::vector<Batch>& pieces, Called* called) const {
     Made made(output_);
-    std::vector<Batch> out;
+    const auto take_rows = [&]() -> Status {
+      ARROW_ASSIGN_OR_RAISE(auto rows, made.columns.FinishUnwritten());
+      MadeRows taken{std::move(rows), nullptr, std::exchange(made.ends, {})};
+      if (refuses_) ARROW_RETURN_NOT_OK(made.refused.Finish(&taken.refused));
+      called->rows.push_back(std::move(taken));
+      return Status::OK();
+    };
     const Status error = ForEach(pieces, runs, [&](const Batch& piece, RowsOfPieces* rows) {
       ARROW_ASSIGN_OR_RAISE(Batch mapped, Map(callables, piece, rows, &made));
-      out.push_back(std::move(mapped));
+      called->made.push_back(std::move(mapped));
+      ++called->num_done;
       made.ends.push_back(made.columns.num_rows());
-      return made.columns.num_bytes() < kBytesAtOnce ? Status::OK() : GiveRows(&made, &out);
+      return made.columns.num_bytes() < kBytesAtOnce ? Status::OK() : take_rows();
     });
-    if (const Status given = GiveRows(&made, &out); !given.ok()) return {given};
-    return Results(std::move(out), error);
+    if (!made.ends.empty()) ARROW_RETURN_NOT_OK(take_rows());
+    return error;
   }
 
-  /// Gives the last pieces of `out` the rows that were made of them, as slices of the same columns.
-  Status GiveRows(Made* made, std::vector<Batch>* out) const {
-    if (made->ends.empty()) return Status::OK();
-    ARROW_ASSIGN_OR_RAISE(auto rows, made->columns.Finish());
-    if (refuses_) {
-      ARROW_ASSIGN_OR_RAISE(auto marks, made->refused.Finish());
-      ARROW_ASSIGN_OR_RAISE(rows, rows->AddColumn(rows->num_columns(), plan::RefusedField(),
-                                                  marks->Slice(0, rows->num_rows())));
+  /// Gives pieces the rows that were made of them, as slices of the same columns.
+  Result<std::vector<Batch>> WriteRows(std::vector<Batch> pieces,
+                                       std::vector<MadeRows> made) const {
+    size_t piece = 0;
+    for (MadeRows& some : made) {
+      ARROW_ASSIGN_OR_RAISE(auto rows, some.rows.Write());
+      if (refuses_) {
+        auto marks = some.refused->Slice(0, rows->num_rows());
+        ARROW_ASSIGN_OR_RAISE(
+            rows, rows->AddColumn(rows->num_columns(), plan::RefusedField(), std::move(marks)));
+      }
+      int64_t begin = 0;
+      for (const int64_t end : some.ends) {
+        pieces[piece++].rows = rows->Slice(begin, end - begin);
+        begin = end;
+      }
     }
-    const size_t first = out->size() - made->ends.size();
-    int64_t begin = 0;
-    for (size_t i = 0; i < made->ends.size(); ++i) {
-      (*out)[first + i].rows = rows->Slice(begin, made->ends[i] - begin);
-      begin = made->ends[i];
-    }
-    made->ends.clear();
-    return Status::OK();
-  }
-
-  /// What came of pieces up to an error, and the error.
-  static std::vector<Result<Batch>> Results(std::vector<Batch> pieces, const Status& error) {
-    std::vector<Result<Batch>> out(std::make_move_iterator(pieces.begin()),
-                                   std::make_move_iterator(pieces.end()));
-    if (!error.ok()) out.push_back(error);
-    return out;
+    pieces.resize(piece);
+    return pieces;
   }
 
   static nb::object CallOne(const nb::object& callable, const nb::object& row) {

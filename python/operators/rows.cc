@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "easydata/json/json_column.h"
+#include "easydata/json/typed_text.h"
 #include "easydata/stream/rest_column.h"
 #include "operators/arrow_exchange.h"
 #include "operators/json_values.h"
@@ -239,10 +240,26 @@ ValuesPtr NativeValues(const std::shared_ptr<arrow::Array>& array) {
   return std::move(values.made);
 }
 
+/// JSON text that has the values that it was written from.
+class TypedValues : public ColumnValues {
+ public:
+  explicit TypedValues(std::shared_ptr<arrow::Array> array)
+      : array_(std::move(array)), values_(NativeValues(array_)) {}
+  PyObject* Get(int64_t i) override { return values_->Get(i); }
+
+ private:
+  const std::shared_ptr<arrow::Array> array_;
+  const ValuesPtr values_;
+};
+
 /// `json`: null where it is no column of JSON text.
 ValuesPtr ValuesOf(const std::shared_ptr<arrow::Array>& array, JsonValues* json,
                    const ParsedTexts* parsed = nullptr) {
-  if (json != nullptr) return std::make_unique<JsonTextValues>(*array, parsed, json);
+  if (json != nullptr) {
+    const auto typed = json::TypedValuesOf(static_cast<const arrow::StringArray&>(*array));
+    if (typed == nullptr) return std::make_unique<JsonTextValues>(*array, parsed, json);
+    return std::make_unique<TypedValues>(typed);
+  }
   ValuesPtr values = NativeValues(array);
   if (values == nullptr) values = std::make_unique<ForeignValues>(array);
   return values;
@@ -303,8 +320,10 @@ void ParsedRows::Parse(const arrow::RecordBatch& rows) {
   is_parsed_.assign(rows.num_columns(), false);
   for (int c = 0; c < rows.num_columns(); ++c) {
     if (!json::IsJsonField(*rows.schema()->field(c))) continue;
+    const auto& texts = static_cast<const arrow::StringArray&>(*rows.column(c));
+    if (json::TypedValuesOf(texts) != nullptr) continue;
     if (texts_[c] == nullptr) texts_[c] = std::make_unique<ParsedTexts>();
-    is_parsed_[c] = texts_[c]->Parse(static_cast<const arrow::StringArray&>(*rows.column(c)));
+    is_parsed_[c] = texts_[c]->Parse(texts);
   }
 }
 

@@ -66,6 +66,17 @@ nb::list RowsToPython(const Batch& batch);
 /// The values of an array, as a row has them; with `json` of its JSON texts, null ones as None.
 nb::list ValuesToPython(const std::shared_ptr<arrow::Array>& array, JsonValues* json = nullptr);
 
+/// Columns that were made of dicts, of which those of JSON may be as typed values yet.
+struct UnwrittenRows {
+  std::shared_ptr<arrow::Schema> schema;
+  int64_t num_rows = 0;
+  arrow::ArrayVector columns;
+  std::vector<bool> are_plain;  // by column: it is JSON, whose text is to be written
+
+  /// Writes the text of JSON, which keeps its values (json/typed_text.h). Needs no GIL.
+  Result<std::shared_ptr<arrow::RecordBatch>> Write() const;
+};
+
 /// Makes columns of dicts, a row at a time: utf8 for kText, list<int32> for kTokens, JSON text for
 /// kAny, the one column kRowColumn for all columns. numpy's scalars and arrays are taken as numbers
 /// and lists.
@@ -85,6 +96,8 @@ class RowColumns {
 
   /// The columns of these rows; the next row begins new ones.
   Result<std::shared_ptr<arrow::RecordBatch>> Finish();
+  /// The same without the work that needs no GIL.
+  Result<UnwrittenRows> FinishUnwritten();
 
  private:
   struct Impl;

@@ -15,8 +15,10 @@
 
 #include "easydata/json/json_column.h"
 #include "easydata/json/json_text.h"
+#include "easydata/json/typed_text.h"
 #include "easydata/source/json_rows.h"
 #include "operators/limited_api.h"
+#include "operators/plain_columns.h"
 #include "operators/python_text.h"
 #include "operators/rows.h"
 
@@ -28,41 +30,6 @@ constexpr int kMaxRowDepth = 1000;
 void AppendInteger(long long number, std::string* out) {
   char digits[24];
   out->append(digits, std::to_chars(digits, std::end(digits), number).ptr);
-}
-
-/// As repr() has it: the fewest digits that read back as the number.
-void AppendFloatRepr(double number, std::string* out) {
-  char text[32];
-  const char* const end =
-      std::to_chars(text, std::end(text), number, std::chars_format::scientific).ptr;
-  // [-]d[.ddd]e±dd
-  const char* digits = text;
-  if (*digits == '-') out->push_back(*digits++);
-  const char* const e = std::find(digits, end, 'e');
-  int exponent = 0;
-  std::from_chars(e + (e[1] == '+' ? 2 : 1), end, exponent);
-  if (exponent < -4 || exponent >= 16) {
-    out->append(digits, end);
-    return;
-  }
-  const char* const rest = std::min(digits + 2, e);  // behind the point
-  const int more = static_cast<int>(e - rest);
-  if (exponent < 0) {
-    *out += "0.";
-    out->append(-exponent - 1, '0');
-    out->push_back(*digits);
-    out->append(rest, e);
-    return;
-  }
-  out->push_back(*digits);
-  out->append(rest, std::min(more, exponent));
-  out->append(std::max(exponent - more, 0), '0');
-  out->push_back('.');
-  if (more > exponent) {
-    out->append(rest + exponent, e);
-  } else {
-    out->push_back('0');
-  }
 }
 
 Status FetchError() {
@@ -186,7 +153,7 @@ Status JsonWriter::AppendValue(PyObject* value, int depth, std::string* out) {
     const double number = PyFloat_AS_DOUBLE(value);
     if (std::isnan(number)) return out->append("NaN"), Status::OK();
     if (std::isinf(number)) return out->append(number > 0 ? "Infinity" : "-Infinity"), Status::OK();
-    AppendFloatRepr(number, out);
+    json::AppendFloatRepr(number, out);
     return Status::OK();
   }
   if (PyList_Check(value) || PyTuple_Check(value)) {
@@ -285,8 +252,11 @@ struct RowColumns::Impl {
   struct Column {
     ColumnRequest request;
     nb::object key;
-    std::unique_ptr<arrow::StringBuilder> texts;
-    std::unique_ptr<arrow::ListBuilder> tokens;
+    std::unique_ptr<arrow::StringBuilder> texts = nullptr;
+    std::unique_ptr<arrow::ListBuilder> tokens = nullptr;
+    /// All values so far, of JSON, while they are plain; null: they are in `texts`.
+    std::unique_ptr<PlainColumn> plain = nullptr;
+    int64_t num_plain = 0;
   };
 
   std::shared_ptr<arrow::Schema> schema;
@@ -295,6 +265,61 @@ struct RowColumns::Impl {
   int64_t num_rows = 0;
   JsonWriter json;
   std::string json_text;  // of a value
+  /// All rows so far, where whole rows are wanted and they are plain.
+  std::unique_ptr<PlainRows> plain_rows;
+
+  /// Begins columns of JSON as plain ones: they are so until a value is not.
+  void BeginPlain() {
+    if (whole_rows) {
+      plain_rows = std::make_unique<PlainRows>();
+      return;
+    }
+    for (Column& column : columns) {
+      if (column.request.kind != ColumnKind::kAny) continue;
+      column.plain = std::make_unique<PlainColumn>();
+      column.num_plain = 0;
+    }
+  }
+
+  /// Writes values, which were plain, as the texts before those that are not.
+  static Status WriteAsText(Result<std::shared_ptr<arrow::Array>> values,
+                            arrow::StringBuilder* texts) {
+    ARROW_RETURN_NOT_OK(values.status());
+    ARROW_ASSIGN_OR_RAISE(const auto written, json::WriteTypedText(*values));
+    return texts->AppendArraySlice(*written->data(), 0, written->length());
+  }
+
+  Status AppendWhole(PyObject* row) {
+    arrow::StringBuilder* const texts = columns[0].texts.get();
+    if (plain_rows != nullptr) {
+      ARROW_ASSIGN_OR_RAISE(const bool is_plain, plain_rows->Append(row));
+      if (is_plain) return Status::OK();
+      const auto before = std::exchange(plain_rows, nullptr);
+      if (before->num_rows() > 0) ARROW_RETURN_NOT_OK(WriteAsText(before->Finish(), texts));
+    }
+    json_text.clear();
+    ARROW_RETURN_NOT_OK(json.AppendRow(row, &json_text));
+    return texts->Append(json_text);
+  }
+
+  Status AppendJson(PyObject* value, Column* column) {
+    if (column->plain != nullptr) {
+      if (value != nullptr && column->plain->Look(value)) {
+        ++column->num_plain;
+        return column->plain->Append();
+      }
+      const auto before = std::exchange(column->plain, nullptr);
+      if (column->num_plain > 0) {
+        ARROW_RETURN_NOT_OK(WriteAsText(before->Finish(), column->texts.get()));
+      }
+    }
+    if (value == nullptr) return column->texts->AppendNull();
+    json_text.clear();
+    if (const Status status = json.AppendValue(value, 0, &json_text); !status.ok()) {
+      return InField(column->request.name, status);
+    }
+    return column->texts->Append(json_text);
+  }
 
   Status AppendTo(Column* column, PyObject* row) {
     PyObject* value = PyDict_GetItemWithError(row, column->key.ptr());
@@ -308,12 +333,7 @@ struct RowColumns::Impl {
       case ColumnKind::kText:
         return is_missing ? column->texts->AppendNull() : AppendText(name, value, column);
       default:
-        if (value == nullptr) return column->texts->AppendNull();
-        json_text.clear();
-        if (const Status status = json.AppendValue(value, 0, &json_text); !status.ok()) {
-          return InField(name, status);
-        }
-        return column->texts->Append(json_text);
+        return AppendJson(value, column);
     }
   }
 
@@ -334,7 +354,7 @@ RowColumns::RowColumns(const Columns& columns) : impl_(std::make_unique<Impl>())
   impl_->whole_rows = !columns.has_value();
   for (const ColumnRequest& request :
        columns.value_or(std::vector<ColumnRequest>{{json::kRowColumn, ColumnKind::kAny}})) {
-    Impl::Column column{request, KeyToPython(request.name), nullptr, nullptr};
+    Impl::Column column{.request = request, .key = KeyToPython(request.name)};
     if (request.kind == ColumnKind::kTokens) {
       column.tokens = std::make_unique<arrow::ListBuilder>(arrow::default_memory_pool(),
                                                            std::make_shared<arrow::Int32Builder>());
@@ -343,6 +363,7 @@ RowColumns::RowColumns(const Columns& columns) : impl_(std::make_unique<Impl>())
     }
     impl_->columns.push_back(std::move(column));
   }
+  impl_->BeginPlain();
 }
 
 RowColumns::~RowColumns() = default;
@@ -350,8 +371,9 @@ RowColumns::~RowColumns() = default;
 int64_t RowColumns::num_rows() const { return impl_->num_rows; }
 
 int64_t RowColumns::num_bytes() const {
-  int64_t bytes = 0;
+  int64_t bytes = impl_->plain_rows == nullptr ? 0 : impl_->plain_rows->num_bytes();
   for (const Impl::Column& column : impl_->columns) {
+    if (column.plain != nullptr) bytes += column.plain->num_bytes();
     bytes += column.tokens != nullptr
                  ? column.tokens->value_builder()->length() * int64_t{sizeof(int32_t)}
                  : column.texts->value_data_length();
@@ -364,9 +386,7 @@ Status RowColumns::Append(nb::handle row) {
     return Status::TypeError("a row is of type ", TypeNameOf(row.ptr()), ", expected a dict");
   }
   if (impl_->whole_rows) {
-    impl_->json_text.clear();
-    ARROW_RETURN_NOT_OK(impl_->json.AppendRow(row.ptr(), &impl_->json_text));
-    ARROW_RETURN_NOT_OK(impl_->columns[0].texts->Append(impl_->json_text));
+    ARROW_RETURN_NOT_OK(impl_->AppendWhole(row.ptr()));
   } else {
     for (Impl::Column& column : impl_->columns) {
       ARROW_RETURN_NOT_OK(impl_->AppendTo(&column, row.ptr()));
@@ -377,15 +397,39 @@ Status RowColumns::Append(nb::handle row) {
 }
 
 Result<std::shared_ptr<arrow::RecordBatch>> RowColumns::Finish() {
-  arrow::ArrayVector arrays;
+  ARROW_ASSIGN_OR_RAISE(const UnwrittenRows rows, FinishUnwritten());
+  return rows.Write();
+}
+
+Result<UnwrittenRows> RowColumns::FinishUnwritten() {
+  UnwrittenRows out;
+  out.schema = impl_->schema;
+  out.num_rows = std::exchange(impl_->num_rows, 0);
   for (Impl::Column& column : impl_->columns) {
-    ARROW_ASSIGN_OR_RAISE(
-        auto array, column.tokens != nullptr ? column.tokens->Finish() : column.texts->Finish());
+    const bool is_plain_rows = impl_->plain_rows != nullptr && out.num_rows > 0;
+    const bool is_plain = is_plain_rows || (column.plain != nullptr && out.num_rows > 0);
+    ARROW_ASSIGN_OR_RAISE(auto array, is_plain_rows              ? impl_->plain_rows->Finish()
+                                      : is_plain                 ? column.plain->Finish()
+                                      : column.tokens != nullptr ? column.tokens->Finish()
+                                                                 : column.texts->Finish());
     // Without the half of a row that could not be held.
-    arrays.push_back(array->Slice(0, impl_->num_rows));
+    out.columns.push_back(array->Slice(0, out.num_rows));
+    out.are_plain.push_back(is_plain);
   }
-  return arrow::RecordBatch::Make(impl_->schema, std::exchange(impl_->num_rows, 0),
-                                  std::move(arrays));
+  impl_->BeginPlain();
+  return out;
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> UnwrittenRows::Write() const {
+  arrow::ArrayVector arrays;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (are_plain[i]) {
+      ARROW_ASSIGN_OR_RAISE(arrays.emplace_back(), json::WriteTypedText(columns[i]));
+    } else {
+      arrays.push_back(columns[i]);
+    }
+  }
+  return arrow::RecordBatch::Make(schema, num_rows, std::move(arrays));
 }
 
 Status JsonTextOf(nb::handle value, std::string* out) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "easydata/json/json_column.h"
+#include "easydata/json/typed_text.h"
 #include "operators/embedded_python_for_tests.h"
 
 namespace easydata {
@@ -71,6 +72,74 @@ TEST(Rows, RowsThatWereParsedBeforeAreThoseThatAreNot) {
   converter.Start(*columns, parsed);
   (void)nb::steal(converter.Row(0));
   EXPECT_TRUE(nb::steal(converter.Row(1)).equal(Evaluated(some[0])[2]));
+}
+
+/// What json.dumps writes, without spaces.
+std::string Dumped(nb::handle value) {
+  const nb::object dumps = nb::module_::import_("json").attr("dumps");
+  return nb::cast<std::string>(
+      dumps(value, nb::arg("ensure_ascii") = false,
+            nb::arg("separators") = nb::make_tuple(nb::str(","), nb::str(":"))));
+}
+
+TEST(Rows, PlainRowsAreWrittenAsAllOthers) {
+  // Each list begins with rows of plain values; what follows is plain no more.
+  const std::vector<const char*> some = {
+      "[{'a': 'x', 'n': 1, 'f': 0.5, 'b': True}, {'a': 'é\\n', 'n': -2**63, 'f': 1e16, 'b': "
+      "False}]",
+      "[{'a': 1}, {'a': 2**63 - 1}, {'a': 2**63}, {'a': 3}]",
+      "[{'a': 1}, {'a': True}, {'a': 1.0}, {'a': 'x'}, {'a': None}, {'a': [1]}]",
+      "[{'a': 1, 'b': 2}, {'b': 2, 'a': 1}, {'a': 1}, {}, {'a': 1, 'b': 2, 'c': 3}]",
+      "[{'a': 1.5}, {'a': float('nan')}, {'a': -0.0}]",
+      "[{'a b' + 'c': 1}, {'a b' + str('c'): 2}]",
+      "[{'a': 'x'}, {'a': 'x' * 1000}, {'a': type('T', (str,), {})('y')}]",
+      "[{'a': (1, 2)}, {'a': 1}]",
+      "[{}, {'a': 1}]",
+  };
+  for (const char* source : some) {
+    const nb::object rows = Evaluated(source);
+    const auto whole = ColumnsOf(std::nullopt, source);
+    const auto named =
+        ColumnsOf(Columns({{"a", ColumnKind::kAny}, {"b", ColumnKind::kAny}}), source);
+    int64_t i = 0;
+    for (nb::handle row : rows) {
+      EXPECT_EQ(static_cast<const arrow::StringArray&>(*whole->column(0)).GetString(i), Dumped(row))
+          << source;
+      for (const char* key : {"a", "b"}) {
+        const auto column = named->GetColumnByName(key);
+        const nb::dict fields = nb::borrow<nb::dict>(row);
+        ASSERT_EQ(column->IsNull(i), !fields.contains(key)) << source << " " << i;
+        if (column->IsNull(i)) continue;
+        EXPECT_EQ(static_cast<const arrow::StringArray&>(*column).GetString(i),
+                  Dumped(fields[key]));
+      }
+      ++i;
+    }
+    EXPECT_TRUE(whole->ValidateFull().ok());
+    EXPECT_TRUE(named->ValidateFull().ok());
+    // And they come back as json.loads makes them of the text.
+    RowConverter converter;
+    const nb::list back = converter.Convert(*whole, 0, whole->num_rows());
+    for (i = 0; i < whole->num_rows(); ++i) {
+      const auto text = static_cast<const arrow::StringArray&>(*whole->column(0)).GetString(i);
+      EXPECT_EQ(Shown(back[i]), Shown(JsonTextToPython(text)));
+    }
+  }
+}
+
+TEST(Rows, PlainRowsKeepTheirValues) {
+  const auto texts = [](const auto& rows, int c) -> const arrow::StringArray& {
+    return static_cast<const arrow::StringArray&>(*rows->column(c));
+  };
+  const char* plain = "[{'a': 'x', 'b': 1}, {'a': 'y', 'b': 2}]";
+  const auto whole = ColumnsOf(std::nullopt, plain);
+  EXPECT_EQ(json::TypedValuesOf(texts(whole, 0))->type()->ToString(),
+            "struct<a: string not null, b: int64 not null>");
+  const auto named = ColumnsOf(Columns({{"b", ColumnKind::kAny}, {"c", ColumnKind::kAny}}), plain);
+  EXPECT_EQ(json::TypedValuesOf(texts(named, 0))->type()->ToString(), "int64");
+  EXPECT_EQ(json::TypedValuesOf(texts(named, 1)), nullptr);  // no row has it
+  const auto other = ColumnsOf(std::nullopt, "[{'a': 'x'}, {'a': None}]");
+  EXPECT_EQ(json::TypedValuesOf(texts(other, 0)), nullptr);
 }
 
 TEST(Rows, RowsBeforeOneThatCannotBeHeldStay) {

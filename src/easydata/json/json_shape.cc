@@ -1,5 +1,6 @@
 #include "easydata/json/json_shape.h"
 
+#include <arrow/array.h>
 #include <arrow/type.h>
 
 #include <algorithm>
@@ -110,6 +111,28 @@ struct JsonShape::Access {
     return Status::OK();
   }
 
+  static Status Observe(const arrow::Array& values, const Path& path, JsonShape* shape) {
+    if (values.length() == 0) return Status::OK();
+    switch (values.type_id()) {
+      case arrow::Type::BOOL:
+        return Join(Kind::kBool, path, shape);
+      case arrow::Type::DOUBLE:
+        return Join(Kind::kNumber, path, shape);
+      case arrow::Type::STRING:
+        return Join(Kind::kString, path, shape);
+      case arrow::Type::INT64: {
+        const auto& numbers = static_cast<const arrow::Int64Array&>(values);
+        const int64_t* const begin = numbers.raw_values();
+        shape->has_negative_ = shape->has_negative_ || std::any_of(begin, begin + numbers.length(),
+                                                                   [](int64_t n) { return n < 0; });
+        return Join(Kind::kInteger, path, shape);
+      }
+      default:
+        return Status::TypeError("no JSON is written from values of type ",
+                                 values.type()->ToString());
+    }
+  }
+
   static Status Join(Kind kind, const Path& path, JsonShape* shape) {
     if (shape->kind_ == Kind::kUnknown) shape->kind_ = kind;
     if (shape->kind_ == kind) return Status::OK();
@@ -159,6 +182,23 @@ Status JsonShape::ObserveRow(const simdjson::dom::element& row, const KeyTest& i
   if (!row.is_object()) return Status::Invalid("the row is not a JSON object");
   kind_ = Kind::kObject;
   return Access::ObserveFields(row, Access::Path{nullptr, ""}, this, is_learnt);
+}
+
+Status JsonShape::Observe(const arrow::Array& values, const std::string& path) {
+  return Access::Observe(values, Access::Path{nullptr, path}, this);
+}
+
+Status JsonShape::ObserveRows(const arrow::StructArray& rows, const KeyTest& is_learnt) {
+  if (rows.length() == 0) return Status::OK();
+  kind_ = Kind::kObject;
+  const Access::Path root{nullptr, ""};
+  for (int f = 0; f < rows.num_fields(); ++f) {
+    const std::string& key = rows.struct_type()->field(f)->name();
+    JsonShape* const field = FieldOf(key, static_cast<size_t>(f));
+    if (is_learnt != nullptr && !is_learnt(key)) continue;
+    ARROW_RETURN_NOT_OK(Access::Observe(*rows.field(f), Access::Path{&root, key}, field));
+  }
+  return Status::OK();
 }
 
 std::shared_ptr<arrow::DataType> JsonShape::type(const std::string& column) const {

@@ -40,6 +40,11 @@ class JsonShape {
   Status Observe(const simdjson::dom::element& value, const std::string& path);
   Status ObserveRow(const simdjson::dom::element& row, const KeyTest& is_learnt = nullptr);
 
+  /// The same for values that text was written from (typed_text.h): of all slots, and of rows as
+  /// structs.
+  Status Observe(const arrow::Array& values, const std::string& path);
+  Status ObserveRows(const arrow::StructArray& rows, const KeyTest& is_learnt = nullptr);
+
   Kind kind() const { return kind_; }
   const JsonShape* item() const { return item_.get(); }
   /// Keys of an object in the order in which they appeared.

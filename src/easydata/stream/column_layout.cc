@@ -15,6 +15,7 @@
 #include "easydata/json/json_columns.h"
 #include "easydata/json/json_elements.h"
 #include "easydata/json/json_shape.h"
+#include "easydata/json/typed_text.h"
 #include "easydata/stream/common_type.h"
 #include "easydata/stream/row_error.h"
 
@@ -31,27 +32,39 @@ std::shared_ptr<arrow::DataType> OutputType(const std::shared_ptr<arrow::DataTyp
   return type;
 }
 
-/// Columns of JSON of one batch, parsed: those that could be parsed as a whole.
+/// Columns of JSON of one batch, parsed where somebody asks: those that can be parsed as a whole.
 class ParsedColumns {
  public:
-  explicit ParsedColumns(const Batch& batch) {
-    const auto& fields = batch.rows->schema()->fields();
-    columns_.resize(fields.size());
-    for (size_t c = 0; c < fields.size(); ++c) {
-      if (!json::IsJsonField(*fields[c])) continue;
-      auto elements = std::make_unique<json::JsonElements>();
-      const auto& column = *batch.rows->column(static_cast<int>(c));
-      if (!elements->Parse(static_cast<const arrow::StringArray&>(column))) continue;
-      columns_[c] = std::move(elements);
-    }
-  }
+  explicit ParsedColumns(const Batch& batch)
+      : rows_(batch.rows), columns_(batch.rows->num_columns()) {}
 
   /// Null where each text is to be parsed by itself.
-  const json::JsonElements* column(int c) const { return columns_[c].get(); }
+  const json::JsonElements* column(int c) const {
+    Column& column = columns_[c];
+    if (!column.is_tried) {
+      column.is_tried = true;
+      auto elements = std::make_unique<json::JsonElements>();
+      if (elements->Parse(static_cast<const arrow::StringArray&>(*rows_->column(c)))) {
+        column.elements = std::move(elements);
+      }
+    }
+    return column.elements.get();
+  }
 
  private:
-  std::vector<std::unique_ptr<json::JsonElements>> columns_;
+  struct Column {
+    bool is_tried = false;
+    std::unique_ptr<json::JsonElements> elements;
+  };
+
+  const std::shared_ptr<arrow::RecordBatch> rows_;
+  mutable std::vector<Column> columns_;
 };
+
+/// The values that a column of JSON was written from, or null.
+std::shared_ptr<arrow::Array> TypedValues(const Batch& batch, int column) {
+  return json::TypedValuesOf(static_cast<const arrow::StringArray&>(*batch.rows->column(column)));
+}
 
 /// Calls `visit` with each value of a column of JSON, parsed (if `parsed` has it) or as text, and
 /// `visit_null` for the slots without one. An error gets its row's address.
@@ -108,8 +121,8 @@ class Layout : public ColumnLayout {
 
   Result<std::shared_ptr<arrow::RecordBatch>> Convert(const Batch& batch,
                                                       const ParsedColumns* parsed) const {
-    arrow::ArrayVector of_rows;
-    if (!row_specs_.empty()) {
+    arrow::ArrayVector of_rows = TypedColumns(batch);
+    if (of_rows.empty() && !row_specs_.empty()) {
       json::JsonColumnBuilder builder(row_specs_, closed_);
       ARROW_RETURN_NOT_OK(VisitJson(
           batch, parsed, row_input_, [&](const auto& row) { return builder.AppendRow(row); },
@@ -126,6 +139,9 @@ class Layout : public ColumnLayout {
         ARROW_ASSIGN_OR_RAISE(auto column,
                               CastValues(batch.rows->column(origin.input), field->type()));
         columns.push_back(std::move(column));
+      } else if (auto typed = TypedValues(batch, origin.input);
+                 typed != nullptr && typed->type()->Equals(*field->type())) {
+        columns.push_back(std::move(typed));
       } else {
         json::JsonColumnBuilder builder({SpecOf(*field)}, false);
         ARROW_RETURN_NOT_OK(VisitJson(
@@ -140,6 +156,25 @@ class Layout : public ColumnLayout {
   }
 
  private:
+  /// The columns that are made of whole rows, where the rows were written from just these; empty
+  /// where they are to be parsed.
+  arrow::ArrayVector TypedColumns(const Batch& batch) const {
+    if (row_specs_.empty()) return {};
+    const auto typed = TypedValues(batch, row_input_);
+    if (typed == nullptr || typed->type_id() != arrow::Type::STRUCT) return {};
+    const auto& rows = static_cast<const arrow::StructArray&>(*typed);
+    if (closed_ && rows.num_fields() != std::ssize(row_specs_)) return {};
+    arrow::ArrayVector out;
+    for (const json::JsonColumnSpec& spec : row_specs_) {
+      auto column = rows.GetFieldByName(spec.name);
+      if (column == nullptr || spec.type == nullptr || !column->type()->Equals(*spec.type)) {
+        return {};
+      }
+      out.push_back(std::move(column));
+    }
+    return out;
+  }
+
   static json::JsonColumnSpec SpecOf(const arrow::Field& field) {
     return {field.name(), json::IsJsonField(field) ? nullptr : field.type()};
   }
@@ -164,13 +199,31 @@ struct Sample {
 
   /// The shape of the values in one column of JSON.
   Result<json::JsonShape> Learn(int column, bool whole_rows, JsonTarget json) const {
-    json::JsonShape shape(json == JsonTarget::kArrays);
     if (!whole_rows && is_learnt != nullptr && !batches.empty() &&
         !is_learnt(batches.front().rows->column_name(column))) {
-      return shape;
+      return json::JsonShape(json == JsonTarget::kArrays);
     }
+    auto shape = Learn(column, whole_rows, json, /*reads_typed=*/true);
+    // The error is told of a row.
+    return shape.ok() ? std::move(shape) : Learn(column, whole_rows, json, /*reads_typed=*/false);
+  }
+
+ private:
+  Result<json::JsonShape> Learn(int column, bool whole_rows, JsonTarget json,
+                                bool reads_typed) const {
+    json::JsonShape shape(json == JsonTarget::kArrays);
     for (size_t i = 0; i < batches.size(); ++i) {
       const std::string& name = batches[i].rows->column_name(column);
+      const auto typed = reads_typed ? TypedValues(batches[i], column) : nullptr;
+      if (typed != nullptr && whole_rows && typed->type_id() == arrow::Type::STRUCT) {
+        const auto& rows = static_cast<const arrow::StructArray&>(*typed);
+        ARROW_RETURN_NOT_OK(shape.ObserveRows(rows, is_learnt));
+        continue;
+      }
+      if (typed != nullptr && !whole_rows) {
+        ARROW_RETURN_NOT_OK(shape.Observe(*typed, name));
+        continue;
+      }
       ARROW_RETURN_NOT_OK(VisitJson(
           batches[i], &parsed[i], column,
           [&](const auto& value) {

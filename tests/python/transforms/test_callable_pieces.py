@@ -38,9 +38,9 @@ WAYS: dict[str, Callable[[Source, Callable[[Row], Row]], Source]] = {
     "two callables": lambda source, look: (
         source.map(dict).select_fields(["n", "text"]).map(look).select_fields(["n"])
     ),
-    "a map of what a filter leaves": lambda source, look: (
-        source.filter(lambda row: row["n"] % 4 > 0).map(look)
-    ),
+    "a map of what a filter leaves": lambda source, look: source.filter(
+        lambda row: row["n"] % 4 > 0
+    ).map(look),
     "drops": lambda source, look: source.transform(
         MapTransform(lambda row: look(row) if row["n"] % 5 else None)
     ),
