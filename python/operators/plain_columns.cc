@@ -13,6 +13,13 @@
 #include "operators/limited_api.h"
 
 namespace easydata {
+namespace {
+
+/// Longer texts are not plain: a column of JSON has 2 GiB at most, and who writes the text of a
+/// single row can say which is too long.
+constexpr size_t kLongestText = 1 << 20;
+
+}  // namespace
 
 struct PlainColumn::Impl {
   enum class Kind { kUnknown, kText, kInteger, kFloat, kBool };
@@ -33,7 +40,7 @@ struct PlainColumn::Impl {
       auto utf8 = AsciiOf(value);
       if (!utf8.has_value()) utf8 = Utf8Of(value);
       text = utf8.value_or("");
-      return utf8.has_value() ? Kind::kText : Kind::kUnknown;
+      return utf8.has_value() && text.size() <= kLongestText ? Kind::kText : Kind::kUnknown;
     }
     if (PyFloat_CheckExact(value)) {
       number = PyFloat_AS_DOUBLE(value);
