@@ -154,11 +154,12 @@ class CallableOpImpl : public PiecewiseOp {
    public:
     explicit RowsOfPieces(const std::vector<Run>& runs) : run_(runs.begin()) {}
 
-    void BeginPiece() {
+    void Begin(const Batch& piece) {
       if (piece_ == 0) {
         row_ = 0;
         converter_.Start(*run_->rows, *run_->parsed);
       }
+      converter_.Begin(row_, piece.num_rows());
       if (++piece_ < run_->num_pieces) return;
       piece_ = 0;
       ++run_;
@@ -202,7 +203,7 @@ class CallableOpImpl : public PiecewiseOp {
     for (const Batch& piece : pieces) {
       ARROW_RETURN_NOT_OK(exec::CatchExceptions([&]() -> Status {
         try {
-          rows.BeginPiece();
+          rows.Begin(piece);
           return work(piece, &rows);
         } catch (nb::python_error& error) {
           return ErrorOf(error);
@@ -226,8 +227,9 @@ class CallableOpImpl : public PiecewiseOp {
                  const std::vector<Batch>& pieces, Called* called) const {
     Made made(output_);
     const auto take_rows = [&]() -> Status {
-      ARROW_ASSIGN_OR_RAISE(auto rows, made.columns.FinishUnwritten());
-      MadeRows taken{std::move(rows), nullptr, std::exchange(made.ends, {})};
+      // Once: after an error they are not asked for again.
+      MadeRows taken{{}, nullptr, std::exchange(made.ends, {})};
+      ARROW_ASSIGN_OR_RAISE(taken.rows, made.columns.FinishUnwritten());
       if (refuses_) ARROW_RETURN_NOT_OK(made.refused.Finish(&taken.refused));
       called->rows.push_back(std::move(taken));
       return Status::OK();

@@ -19,7 +19,7 @@ namespace dom = simdjson::dom;
 constexpr size_t kCachedKeys = 512;
 constexpr size_t kLongestCachedKey = 64;
 /// Texts of more bytes are parsed one by one: a parser keeps many times as much memory.
-constexpr int64_t kMostBytesTogether = 4 << 20;
+constexpr int64_t kMostBytesTogether = 2 << 20;
 
 }  // namespace
 

@@ -15,9 +15,9 @@
 namespace easydata {
 namespace {
 
-/// Longer texts are not plain: a column of JSON has 2 GiB at most, and who writes the text of a
-/// single row can say which is too long.
-constexpr size_t kLongestText = 1 << 20;
+/// With more bytes values are not plain: a column of JSON has 2 GiB at most, escapes included, and
+/// who writes the text of each row can say which is too much.
+constexpr int64_t kMostBytes = 256 << 20;
 
 }  // namespace
 
@@ -40,7 +40,11 @@ struct PlainColumn::Impl {
       auto utf8 = AsciiOf(value);
       if (!utf8.has_value()) utf8 = Utf8Of(value);
       text = utf8.value_or("");
-      return utf8.has_value() && text.size() <= kLongestText ? Kind::kText : Kind::kUnknown;
+      if (!utf8.has_value()) return Kind::kUnknown;
+      // json/json_parse.h has a use of its own for this.
+      if (text.starts_with('\x01')) return Kind::kUnknown;
+      const int64_t bytes = texts.value_data_length() + static_cast<int64_t>(text.size());
+      return bytes <= kMostBytes ? Kind::kText : Kind::kUnknown;
     }
     if (PyFloat_CheckExact(value)) {
       number = PyFloat_AS_DOUBLE(value);
@@ -147,7 +151,7 @@ int64_t PlainRows::num_rows() const { return impl_->num_rows; }
 
 Result<bool> PlainRows::Append(PyObject* dict) {
   if (impl_->num_rows == 0 && !impl_->Begin(dict)) return false;
-  if (!impl_->Look(dict)) return false;
+  if (!impl_->Look(dict) || num_bytes() > kMostBytes) return false;
   for (Impl::Field& field : impl_->fields) ARROW_RETURN_NOT_OK(field.column.Append());
   ++impl_->num_rows;
   return true;
@@ -165,7 +169,8 @@ Result<std::shared_ptr<arrow::Array>> PlainRows::Finish() {
   for (Impl::Field& field : impl_->fields) {
     ARROW_ASSIGN_OR_RAISE(auto array, field.column.Finish());
     fields.push_back(arrow::field(std::string(*Utf8Of(field.key)), array->type(), false));
-    arrays.push_back(std::move(array));
+    // Without the half of a row that found no memory.
+    arrays.push_back(array->Slice(0, impl_->num_rows));
   }
   impl_->num_rows = 0;
   return arrow::StructArray::Make(arrays, fields);

@@ -24,6 +24,8 @@ namespace {
 class ColumnValues {
  public:
   virtual ~ColumnValues() = default;
+  /// Called before values begin .. begin + length are got, and no others.
+  virtual void Begin(int64_t begin, int64_t length) {}
   virtual PyObject* Get(int64_t i) = 0;
 };
 using ValuesPtr = std::unique_ptr<ColumnValues>;
@@ -71,15 +73,22 @@ class PlainValues : public ColumnValues {
   const bool has_nulls_;
 };
 
-/// Exotic types: what pyarrow makes of them, a column at a time.
+/// Exotic types: what pyarrow makes of them, some rows at a time.
 class ForeignValues : public ColumnValues {
  public:
-  explicit ForeignValues(const std::shared_ptr<arrow::Array>& array)
-      : values_(ExportArray(array).attr("to_pylist")()) {}
-  PyObject* Get(int64_t i) override { return Py_NewRef(PyList_GET_ITEM(values_.ptr(), i)); }
+  explicit ForeignValues(std::shared_ptr<arrow::Array> array) : array_(std::move(array)) {}
+  void Begin(int64_t begin, int64_t length) override {
+    begin_ = begin;
+    values_ = ExportArray(array_->Slice(begin, length)).attr("to_pylist")();
+  }
+  PyObject* Get(int64_t i) override {
+    return Py_NewRef(PyList_GET_ITEM(values_.ptr(), i - begin_));
+  }
 
  private:
-  nb::object values_;
+  const std::shared_ptr<arrow::Array> array_;
+  int64_t begin_ = 0;
+  nb::object values_;  // from `begin_` on
 };
 
 template <typename ListArrayType>
@@ -329,10 +338,15 @@ void ParsedRows::Parse(const arrow::RecordBatch& rows) {
 
 void RowConverter::Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length) {
   impl_->Start(rows, offset, length, nullptr);
+  Begin(0, length);
 }
 
 void RowConverter::Start(const arrow::RecordBatch& rows, const ParsedRows& parsed) {
   impl_->Start(rows, 0, rows.num_rows(), &parsed);
+}
+
+void RowConverter::Begin(int64_t begin, int64_t length) {
+  for (auto& column : impl_->columns) column.values->Begin(begin, length);
 }
 
 void RowConverter::Impl::Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length,
@@ -400,6 +414,7 @@ nb::list RowsToPython(const Batch& batch) {
 
 nb::list ValuesToPython(const std::shared_ptr<arrow::Array>& array, JsonValues* json) {
   const ValuesPtr values = ValuesOf(array, json);
+  values->Begin(0, array->length());
   nb::list out;
   for (int64_t i = 0; i < array->length(); ++i) {
     PyObject* value = values->Get(i);

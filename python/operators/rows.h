@@ -51,8 +51,11 @@ class RowConverter {
   /// while it is in the cache: Start() makes Row(0) .. Row(length - 1) those rows until the next
   /// Start() or Finish(). Row gives a new reference, or null with a Python exception set.
   void Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length);
-  /// All rows, which were parsed before, and stay so up to Finish().
+  /// All rows, which were parsed before, and stay so up to Finish(), some after some: Begin() comes
+  /// before those that it names are got. What they have that only pyarrow can convert is converted
+  /// there.
   void Start(const arrow::RecordBatch& rows, const ParsedRows& parsed);
+  void Begin(int64_t begin, int64_t length);
   PyObject* Row(int64_t i);
   void Finish();
 

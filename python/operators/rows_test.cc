@@ -94,6 +94,7 @@ TEST(Rows, PlainRowsAreWrittenAsAllOthers) {
       "[{'a b' + 'c': 1}, {'a b' + str('c'): 2}]",
       "[{'a': 'x'}, {'a': 'x' * 1000}, {'a': type('T', (str,), {})('y')}]",
       "[{'a': (1, 2)}, {'a': 1}]",
+      "[{'a': 'x'}, {'a': '\\x01inf'}]",
       "[{}, {'a': 1}]",
   };
   for (const char* source : some) {

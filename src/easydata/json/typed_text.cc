@@ -3,6 +3,7 @@
 #include <arrow/array.h>
 #include <arrow/buffer.h>
 #include <arrow/builder.h>
+#include <arrow/record_batch.h>
 #include <arrow/type.h>
 
 #include <algorithm>
@@ -142,6 +143,23 @@ std::shared_ptr<arrow::Array> TypedValuesOf(const arrow::StringArray& texts) {
   const auto* text = dynamic_cast<const TextWithValues*>(buffers[2].get());
   if (text == nullptr || buffers[0] != nullptr || !text->IsCutBy(buffers[1])) return nullptr;
   return text->values()->Slice(texts.offset(), texts.length());
+}
+
+std::shared_ptr<arrow::RecordBatch> WithoutTypedValues(
+    const std::shared_ptr<arrow::RecordBatch>& rows) {
+  if (rows == nullptr) return rows;
+  auto columns = rows->column_data();
+  bool is_other = false;
+  for (auto& column : columns) {
+    if (column->type->id() != arrow::Type::STRING) continue;
+    const auto* text = dynamic_cast<const TextWithValues*>(column->buffers[2].get());
+    if (text == nullptr) continue;
+    column = std::make_shared<arrow::ArrayData>(*column);
+    column->buffers[2] = text->parent();
+    is_other = true;
+  }
+  if (!is_other) return rows;
+  return arrow::RecordBatch::Make(rows->schema(), rows->num_rows(), std::move(columns));
 }
 
 void AppendFloatRepr(double number, std::string* out) {

@@ -24,6 +24,10 @@ Result<std::shared_ptr<arrow::StringArray>> WriteTypedText(
 /// where the text is all there is.
 std::shared_ptr<arrow::Array> TypedValuesOf(const arrow::StringArray& texts);
 
+/// The same rows, whose JSON text has no values: for who keeps rows for long.
+std::shared_ptr<arrow::RecordBatch> WithoutTypedValues(
+    const std::shared_ptr<arrow::RecordBatch>& rows);
+
 /// Appends a finite number as Python's repr() has it: the fewest digits that read back as the
 /// number.
 void AppendFloatRepr(double number, std::string* out);

@@ -4,6 +4,7 @@
 #include <arrow/array/concatenate.h>
 #include <arrow/builder.h>
 #include <arrow/json/from_string.h>
+#include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <gmock/gmock.h>
 
@@ -69,6 +70,16 @@ TEST(TypedTextTest, WhatIsCopiedOrCutHasNone) {
   EXPECT_EQ(
       TypedValuesOf(arrow::StringArray(4, texts->value_offsets(), texts->value_data(), nulls)),
       nullptr);
+}
+
+TEST(TypedTextTest, WhoKeepsRowsCanLeaveTheValues) {
+  const auto texts = WriteTypedText(Rows()).ValueOrDie();
+  const auto rows =
+      arrow::RecordBatch::Make(arrow::schema({arrow::field("a", arrow::utf8())}), 4, {texts});
+  const auto alone = WithoutTypedValues(rows->Slice(1, 2));
+  EXPECT_TRUE(alone->Equals(*rows->Slice(1, 2)));
+  EXPECT_EQ(TypedValuesOf(static_cast<const arrow::StringArray&>(*alone->column(0))), nullptr);
+  EXPECT_EQ(WithoutTypedValues(alone), alone);
 }
 
 TEST(TypedTextTest, OthersAreRefused) {

@@ -213,9 +213,16 @@ bool ParquetLists::Takes(const std::vector<std::shared_ptr<arrow::RecordBatch>>&
       const arrow::Array& column = *part->column(i);
       if (!IsList(*column.type())) return false;
       const Lists lists(column);
-      if (!IsPlain(*lists.values().type()) || lists.values().null_count() > 0) return false;
+      const int64_t first = lists.begin(0);
+      const int64_t num_values = lists.begin(lists.length()) - first;
+      if (!IsPlain(*lists.values().type())) return false;
+      // Of these rows alone: the part may be a slice of others.
+      if (lists.values().null_count() > 0 &&
+          lists.values().Slice(first, num_values)->null_count() > 0) {
+        return false;
+      }
       rows += lists.length();
-      values += lists.begin(lists.length()) - lists.begin(0);
+      values += num_values;
     }
     // By the rows as a whole: how they are cut into parts does not matter.
     if (values < rows * kLeastMeanLength) return false;

@@ -10,6 +10,7 @@
 
 #include "easydata/base/hash.h"
 #include "easydata/exec/exception_status.h"
+#include "easydata/json/typed_text.h"
 
 namespace easydata::source {
 namespace {
@@ -109,7 +110,7 @@ std::optional<PieceFacts> PieceFacts::FromText(const std::string& text) {
 }
 
 KeptBlock ToKept(const MadePiece& made) {
-  KeptBlock kept{made.batch.rows, made.facts.ToText(), ""};
+  KeptBlock kept{json::WithoutTypedValues(made.batch.rows), made.facts.ToText(), ""};
   nlohmann::json notes = nlohmann::json::object();
   if (!HasEachRowOnce(made.batch.addresses, made.batch.num_rows())) {
     notes["runs"] = RunsOf(made.batch.addresses);

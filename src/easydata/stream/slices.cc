@@ -40,7 +40,7 @@ std::shared_ptr<arrow::RecordBatch> Lengthened(const arrow::RecordBatch& first, 
     // A slice may know that it has none, and the next one some.
     if (column->type->id() == arrow::Type::NA) {
       column->null_count = num_rows;
-    } else if (column->MayHaveNulls()) {
+    } else if (!column->buffers.empty() && column->buffers[0] != nullptr) {
       column->null_count = arrow::kUnknownNullCount;
     }
     columns.push_back(std::move(column));

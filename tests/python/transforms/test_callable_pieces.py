@@ -136,6 +136,25 @@ def test_a_state_of_a_whole_block_is_gone_on_from(tmp_path: Path) -> None:
         assert next(iter(loader))["n"].tolist() == expected
 
 
+def test_what_pyarrow_cannot_convert_is_an_error_of_its_piece_alone(tmp_path: Path) -> None:
+    days = pa.array(list(range(1000)), pa.int32()).cast(pa.date32())
+    late = pa.array([10_000_000], pa.int32()).cast(pa.date32())  # after the year 9999
+    column = pa.chunked_array([pa.concat_arrays([days[:500], late, days[501:]])])
+    numbers = pa.array(range(1000))
+    pq.write_table(pa.table({"day": column, "n": numbers}), tmp_path / "days.parquet")
+    source = ParquetShardedSource(tmp_path / "days.parquet")
+    for made in (source.map(lambda row: {"n": row["n"]}), source.filter(lambda row: True)):
+        for _ in range(3):
+            rows = 0
+            with (
+                AsyncDataLoader(made.select_fields(["n"]), 32) as loader,
+                pytest.raises((ValueError, OverflowError)),
+            ):
+                for batch in loader:
+                    rows += len(batch["n"])
+            assert rows == 500 // PIECE * PIECE
+
+
 def test_an_error_comes_after_the_rows_before_it_in_its_piece(tmp_path: Path) -> None:
     def fails(row: Row) -> Row:
         if row["n"] == 200:
