@@ -11,6 +11,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -69,22 +70,20 @@ class CallableOpImpl : public PiecewiseOp {
   }
 
   Result<Batch> Apply(Batch batch) const override {
-    return std::move(ApplyEach({std::move(batch)}).front());
+    return std::move(ApplyEach({&batch, 1}).front());
   }
 
-  std::vector<Result<Batch>> ApplyEach(std::vector<Batch> pieces) const override {
+  std::vector<Result<Batch>> ApplyEach(std::span<const Batch> pieces) const override {
     std::vector<Run> runs = RunsOf(pieces);
     Called called = CallEach(runs, pieces);
     GiveBack(std::move(runs));
-    const Status error = std::move(called.error);
-    pieces.resize(called.num_done);
     auto done = kind_ == CallableKind::kFilter
-                    ? KeepRowsOfEach(pieces, called.keep, name_)
-                    : WriteRows(std::move(called.made), std::move(called.rows));
+                    ? KeepRowsOfEach(pieces.first(called.keep.size()), called.keep, name_)
+                    : WriteRows(std::move(called.made), called.rows);
     if (!done.ok()) return {done.status()};
     std::vector<Result<Batch>> out(std::make_move_iterator(done->begin()),
                                    std::make_move_iterator(done->end()));
-    if (!error.ok()) out.push_back(error);
+    if (!called.error.ok()) out.push_back(std::move(called.error));
     return out;
   }
 
@@ -107,7 +106,6 @@ class CallableOpImpl : public PiecewiseOp {
 
   /// What came of calling, before what needs no GIL is done.
   struct Called {
-    size_t num_done = 0;                     // pieces
     std::vector<std::vector<int64_t>> keep;  // of a filter: rows by piece
     std::vector<Batch> made;                 // of others: pieces without their rows
     std::vector<MadeRows> rows;              // of these
@@ -121,11 +119,9 @@ class CallableOpImpl : public PiecewiseOp {
     size_t num_pieces;
   };
 
-  std::vector<Run> RunsOf(const std::vector<Batch>& pieces) const {
-    std::vector<std::shared_ptr<arrow::RecordBatch>> rows;
-    for (const Batch& piece : pieces) rows.push_back(piece.rows);
+  std::vector<Run> RunsOf(std::span<const Batch> pieces) const {
     std::vector<Run> runs;
-    for (JoinedRows& joined : JoinSlices(rows)) {
+    for (JoinedRows& joined : JoinRows(pieces)) {
       auto parsed = TakeParsed();
       parsed->Parse(*joined.rows);
       runs.push_back({std::move(joined.rows), std::move(parsed), joined.num_batches});
@@ -133,7 +129,7 @@ class CallableOpImpl : public PiecewiseOp {
     return runs;
   }
 
-  /// Some that nobody uses, with the memory that they have.
+  /// Parsed rows that nobody uses, whose memory is used again.
   std::unique_ptr<ParsedRows> TakeParsed() const {
     std::lock_guard<std::mutex> lock(unused_mutex_);
     if (unused_.empty()) return std::make_unique<ParsedRows>();
@@ -178,7 +174,7 @@ class CallableOpImpl : public PiecewiseOp {
     int64_t row_ = 0;                       // of the rows in the converter: which is the next
   };
 
-  Called CallEach(const std::vector<Run>& runs, const std::vector<Batch>& pieces) const {
+  Called CallEach(const std::vector<Run>& runs, std::span<const Batch> pieces) const {
     Called called;
     EngineGil gil;
     if (!gil.held()) return called.error = EngineGil::Ending(), std::move(called);
@@ -192,13 +188,14 @@ class CallableOpImpl : public PiecewiseOp {
     called.error = kind_ == CallableKind::kFilter ? FilterEach(callables, runs, pieces, &called)
                                                   : MapEach(callables, runs, pieces, &called);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    seconds_per_piece_ = taken.count() / static_cast<double>(std::max<size_t>(called.num_done, 1));
+    const size_t num_done = called.keep.size() + called.made.size();
+    seconds_per_piece_ = taken.count() / static_cast<double>(std::max<size_t>(num_done, 1));
     return called;
   }
 
   /// Calls `work` for each piece, up to the first that fails, whose error it returns.
   template <typename Work>
-  Status ForEach(const std::vector<Batch>& pieces, const std::vector<Run>& runs, Work work) const {
+  Status ForEach(std::span<const Batch> pieces, const std::vector<Run>& runs, Work work) const {
     RowsOfPieces rows(runs);
     for (const Batch& piece : pieces) {
       ARROW_RETURN_NOT_OK(exec::CatchExceptions([&]() -> Status {
@@ -214,17 +211,16 @@ class CallableOpImpl : public PiecewiseOp {
   }
 
   Status FilterEach(const std::vector<nb::object>& callables, const std::vector<Run>& runs,
-                    const std::vector<Batch>& pieces, Called* called) const {
+                    std::span<const Batch> pieces, Called* called) const {
     return ForEach(pieces, runs, [&](const Batch& piece, RowsOfPieces* rows) {
       ARROW_ASSIGN_OR_RAISE(std::vector<int64_t> kept, RowsToKeep(callables[0], piece, rows));
       called->keep.push_back(std::move(kept));
-      ++called->num_done;
       return Status::OK();
     });
   }
 
   Status MapEach(const std::vector<nb::object>& callables, const std::vector<Run>& runs,
-                 const std::vector<Batch>& pieces, Called* called) const {
+                 std::span<const Batch> pieces, Called* called) const {
     Made made(output_);
     const auto take_rows = [&]() -> Status {
       // Once: after an error they are not asked for again.
@@ -237,7 +233,6 @@ class CallableOpImpl : public PiecewiseOp {
     const Status error = ForEach(pieces, runs, [&](const Batch& piece, RowsOfPieces* rows) {
       ARROW_ASSIGN_OR_RAISE(Batch mapped, Map(callables, piece, rows, &made));
       called->made.push_back(std::move(mapped));
-      ++called->num_done;
       made.ends.push_back(made.columns.num_rows());
       return made.columns.num_bytes() < kBytesAtOnce ? Status::OK() : take_rows();
     });
@@ -247,9 +242,9 @@ class CallableOpImpl : public PiecewiseOp {
 
   /// Gives pieces the rows that were made of them, as slices of the same columns.
   Result<std::vector<Batch>> WriteRows(std::vector<Batch> pieces,
-                                       std::vector<MadeRows> made) const {
+                                       const std::vector<MadeRows>& made) const {
     size_t piece = 0;
-    for (MadeRows& some : made) {
+    for (const MadeRows& some : made) {
       ARROW_ASSIGN_OR_RAISE(auto rows, some.rows.Write());
       if (refuses_) {
         auto marks = some.refused->Slice(0, rows->num_rows());

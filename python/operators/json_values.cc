@@ -1,13 +1,11 @@
 #include "operators/json_values.h"
 
-#include <arrow/array.h>
 #include <simdjson.h>
 
 #include <array>
-#include <string>
-#include <vector>
 
 #include "easydata/json/dom_parse.h"
+#include "easydata/json/json_elements.h"
 #include "operators/limited_api.h"
 #include "operators/python_text.h"
 
@@ -18,8 +16,6 @@ namespace dom = simdjson::dom;
 
 constexpr size_t kCachedKeys = 512;
 constexpr size_t kLongestCachedKey = 64;
-/// Texts of more bytes are parsed one by one: a parser keeps many times as much memory.
-constexpr int64_t kMostBytesTogether = 2 << 20;
 
 }  // namespace
 
@@ -88,49 +84,11 @@ struct JsonValues::Impl {
   }
 };
 
-struct ParsedTexts::Impl {
-  std::string joined;
-  dom::parser parser;
-  std::vector<dom::element> elements;
-};
-
-ParsedTexts::ParsedTexts() : impl_(std::make_unique<Impl>()) {}
-ParsedTexts::~ParsedTexts() = default;
-
-bool ParsedTexts::Parse(const arrow::StringArray& texts) {
-  if (texts.total_values_length() > kMostBytesTogether) return false;
-  // As one array.
-  std::string& joined = impl_->joined;
-  joined = "[";
-  joined.reserve(texts.total_values_length() + texts.length() + 1 + simdjson::SIMDJSON_PADDING);
-  for (int64_t i = 0; i < texts.length(); ++i) {
-    if (texts.IsNull(i)) continue;
-    if (joined.size() > 1) joined += ',';
-    joined += texts.GetView(i);
-  }
-  joined += ']';
-  dom::element element;
-  dom::array values;
-  if (json::ParseDom(&impl_->parser, joined, /*is_padded=*/true, &element) != simdjson::SUCCESS ||
-      element.get_array().get(values) != simdjson::SUCCESS) {
-    return false;
-  }
-  auto value = values.begin();
-  impl_->elements.assign(texts.length(), {});
-  for (int64_t i = 0; i < texts.length(); ++i) {
-    if (texts.IsNull(i)) continue;
-    if (!(value != values.end())) return false;
-    impl_->elements[i] = *value;
-    ++value;
-  }
-  return !(value != values.end());
-}
-
 JsonValues::JsonValues() : impl_(std::make_unique<Impl>()) {}
 JsonValues::~JsonValues() = default;
 
-PyObject* JsonValues::Make(const ParsedTexts& texts, int64_t i) {
-  return impl_->Make(texts.impl_->elements[i]);
+PyObject* JsonValues::Make(const json::JsonElements& parsed, int64_t i) {
+  return impl_->Make(parsed[i]);
 }
 
 PyObject* JsonValues::Parse(std::string_view text) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "easydata/json/json_column.h"
+#include "easydata/json/json_elements.h"
 #include "easydata/json/typed_text.h"
 #include "easydata/stream/rest_column.h"
 #include "operators/arrow_exchange.h"
@@ -176,7 +177,7 @@ class DictionaryValues : public ColumnValues {
 class JsonTextValues : public ColumnValues {
  public:
   /// `parsed`: null where no text was parsed before.
-  JsonTextValues(const arrow::Array& array, const ParsedTexts* parsed, JsonValues* json)
+  JsonTextValues(const arrow::Array& array, const json::JsonElements* parsed, JsonValues* json)
       : array_(static_cast<const arrow::StringArray&>(array)), parsed_(parsed), json_(json) {}
   PyObject* Get(int64_t i) override {
     if (array_.IsNull(i)) return NewNone();
@@ -185,7 +186,7 @@ class JsonTextValues : public ColumnValues {
 
  private:
   const arrow::StringArray& array_;
-  const ParsedTexts* parsed_;
+  const json::JsonElements* parsed_;
   JsonValues* json_;
 };
 
@@ -263,7 +264,7 @@ class TypedValues : public ColumnValues {
 
 /// `json`: null where it is no column of JSON text.
 ValuesPtr ValuesOf(const std::shared_ptr<arrow::Array>& array, JsonValues* json,
-                   const ParsedTexts* parsed = nullptr) {
+                   const json::JsonElements* parsed = nullptr) {
   if (json != nullptr) {
     const auto typed = json::TypedValuesOf(static_cast<const arrow::StringArray&>(*array));
     if (typed == nullptr) return std::make_unique<JsonTextValues>(*array, parsed, json);
@@ -331,8 +332,8 @@ void ParsedRows::Parse(const arrow::RecordBatch& rows) {
     if (!json::IsJsonField(*rows.schema()->field(c))) continue;
     const auto& texts = static_cast<const arrow::StringArray&>(*rows.column(c));
     if (json::TypedValuesOf(texts) != nullptr) continue;
-    if (texts_[c] == nullptr) texts_[c] = std::make_unique<ParsedTexts>();
-    is_parsed_[c] = texts_[c]->Parse(texts);
+    if (texts_[c] == nullptr) texts_[c] = std::make_unique<json::JsonElements>();
+    is_parsed_[c] = texts_[c]->Parse(texts) && !texts_[c]->has_special_numbers();
   }
 }
 

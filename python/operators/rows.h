@@ -13,12 +13,14 @@
 namespace easydata {
 
 class JsonValues;
-class ParsedTexts;
+namespace json {
+class JsonElements;
+}
 
 /// Rows as plain Python dicts, and back. All of it needs the GIL.
 
-/// The columns of JSON text of some rows, parsed before they become dicts: it needs no GIL.
-/// Parsing others uses the same memory.
+/// The columns of JSON text of some rows, parsed before they become dicts, which needs no GIL. The
+/// next rows use the same memory.
 class ParsedRows {
  public:
   ParsedRows();
@@ -27,10 +29,12 @@ class ParsedRows {
   void Parse(const arrow::RecordBatch& rows);
 
   /// Null where the texts of a column are to be parsed one by one, or are no JSON.
-  const ParsedTexts* column(int c) const { return is_parsed_[c] ? texts_[c].get() : nullptr; }
+  const json::JsonElements* column(int c) const {
+    return is_parsed_[c] ? texts_[c].get() : nullptr;
+  }
 
  private:
-  std::vector<std::unique_ptr<ParsedTexts>> texts_;  // by column
+  std::vector<std::unique_ptr<json::JsonElements>> texts_;  // by column
   std::vector<bool> is_parsed_;
 };
 
@@ -51,9 +55,9 @@ class RowConverter {
   /// while it is in the cache: Start() makes Row(0) .. Row(length - 1) those rows until the next
   /// Start() or Finish(). Row gives a new reference, or null with a Python exception set.
   void Start(const arrow::RecordBatch& rows, int64_t offset, int64_t length);
-  /// All rows, which were parsed before, and stay so up to Finish(), some after some: Begin() comes
-  /// before those that it names are got. What they have that only pyarrow can convert is converted
-  /// there.
+  /// The same for all rows of a batch, parsed before; both live until Finish(). Call Begin() before
+  /// each range of rows: what only pyarrow can convert is converted there, so that an error is one
+  /// of that range.
   void Start(const arrow::RecordBatch& rows, const ParsedRows& parsed);
   void Begin(int64_t begin, int64_t length);
   PyObject* Row(int64_t i);

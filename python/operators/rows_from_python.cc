@@ -3,12 +3,9 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
-#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -26,11 +23,6 @@ namespace easydata {
 namespace {
 
 constexpr int kMaxRowDepth = 1000;
-
-void AppendInteger(long long number, std::string* out) {
-  char digits[24];
-  out->append(digits, std::to_chars(digits, std::end(digits), number).ptr);
-}
 
 Status FetchError() {
   nb::python_error error;
@@ -141,7 +133,7 @@ Status JsonWriter::AppendValue(PyObject* value, int depth, std::string* out) {
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow == 0) {
-      AppendInteger(number, out);
+      json::AppendJsonInteger(number, out);
       return Status::OK();
     }
     nb::object text = nb::steal(PyNumber_ToBase(value, 10));

@@ -2,8 +2,6 @@
 
 #include <arrow/array.h>
 
-#include <string>
-
 namespace easydata::json {
 namespace {
 
@@ -15,15 +13,15 @@ constexpr int64_t kMostBytes = 4 << 20;
 bool JsonElements::Parse(const arrow::StringArray& texts) {
   elements_.assign(texts.length(), {});
   if (texts.total_values_length() > kMostBytes) return false;
-  std::string joined = "[";
-  joined.reserve(texts.total_values_length() + texts.length() + 1);
+  joined_ = "[";
+  joined_.reserve(texts.total_values_length() + texts.length() + 1 + simdjson::SIMDJSON_PADDING);
   for (int64_t i = 0; i < texts.length(); ++i) {
     if (texts.IsNull(i)) continue;
-    if (joined.size() > 1) joined += ',';
-    joined += texts.GetView(i);
+    if (joined_.size() > 1) joined_ += ',';
+    joined_ += texts.GetView(i);
   }
-  joined += ']';
-  const auto parsed = parser_.Parse(joined);
+  joined_ += ']';
+  const auto parsed = parser_.Parse(joined_, /*is_padded=*/true);
   simdjson::dom::array values;
   if (!parsed.ok() || parsed->get_array().get(values) != simdjson::SUCCESS) return false;
   auto value = values.begin();

@@ -50,12 +50,14 @@ std::string Rewrite(std::string_view json) {
 
 }  // namespace
 
-Result<simdjson::dom::element> JsonParser::Parse(std::string_view json) {
+Result<simdjson::dom::element> JsonParser::Parse(std::string_view json, bool is_padded) {
   simdjson::dom::element element;
-  auto error = ParseDom(&parser_, json, /*is_padded=*/false, &element);
+  has_special_numbers_ = false;
+  auto error = ParseDom(&parser_, json, is_padded, &element);
   if (error != simdjson::SUCCESS && (json.find("NaN") != std::string_view::npos ||
                                      json.find("Infinity") != std::string_view::npos)) {
     rewritten_ = Rewrite(json);
+    has_special_numbers_ = true;
     error = ParseDom(&parser_, rewritten_, /*is_padded=*/false, &element);
   }
   if (error == simdjson::MEMALLOC) {

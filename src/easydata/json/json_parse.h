@@ -13,11 +13,15 @@ namespace easydata::json {
 /// thread; the element lives until the next call.
 class JsonParser {
  public:
-  Result<simdjson::dom::element> Parse(std::string_view json);
+  /// `is_padded`: SIMDJSON_PADDING bytes behind the text can be read, so that it is not copied.
+  Result<simdjson::dom::element> Parse(std::string_view json, bool is_padded = false);
+  /// Whether the last text had numbers without a JSON form.
+  bool has_special_numbers() const { return has_special_numbers_; }
 
  private:
   simdjson::dom::parser parser_;
   std::string rewritten_;
+  bool has_special_numbers_ = false;
 };
 
 /// Whether an element is a number without a JSON form, which JsonParser gives as a string that no

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "easydata/json/bounded_json.h"
@@ -281,6 +282,42 @@ Status CheckJsonType(const arrow::Field& field) {
   if (HasJsonForm(*field.type())) return Status::OK();
   return Status::Invalid("column '", field.name(), "': values of type ", field.type()->ToString(),
                          " have no JSON form; write format parquet or arrow, or drop the column");
+}
+
+void AppendJsonInteger(int64_t value, std::string* out) { AppendIntegerText(value, out); }
+
+void AppendFloatRepr(double number, std::string* out) {
+  char text[32];
+  const char* const end =
+      std::to_chars(text, std::end(text), number, std::chars_format::scientific).ptr;
+  // [-]d[.ddd]e±dd
+  const char* digits = text;
+  if (*digits == '-') out->push_back(*digits++);
+  const char* const e = std::find(digits, end, 'e');
+  int exponent = 0;
+  std::from_chars(e + (e[1] == '+' ? 2 : 1), end, exponent);
+  if (exponent < -4 || exponent >= 16) {
+    out->append(digits, end);
+    return;
+  }
+  const char* const rest = std::min(digits + 2, e);  // behind the point
+  const int more = static_cast<int>(e - rest);
+  if (exponent < 0) {
+    *out += "0.";
+    out->append(-exponent - 1, '0');
+    out->push_back(*digits);
+    out->append(rest, e);
+    return;
+  }
+  out->push_back(*digits);
+  out->append(rest, std::min(more, exponent));
+  out->append(std::max(exponent - more, 0), '0');
+  out->push_back('.');
+  if (more > exponent) {
+    out->append(rest + exponent, e);
+  } else {
+    out->push_back('0');
+  }
 }
 
 void AppendJsonString(std::string_view text, std::string* out) {

@@ -32,6 +32,13 @@ Status AppendJsonLines(const arrow::RecordBatch& batch, std::string* out,
 /// Appends one value as JSON, a null as `null`; in the forms of AppendJsonLines.
 Status AppendJsonValue(const arrow::Array& array, int64_t i, std::string* out);
 
+/// Appends a number as Python's repr() has it.
+void AppendJsonInteger(int64_t value, std::string* out);
+
+/// Appends a finite number as Python's repr() has it: the fewest digits that read back as the
+/// number.
+void AppendFloatRepr(double number, std::string* out);
+
 /// Appends `text` (UTF-8) as a JSON string with its quotes.
 void AppendJsonString(std::string_view text, std::string* out);
 

@@ -6,10 +6,6 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -103,8 +99,7 @@ Result<std::unique_ptr<Writer>> WriterOf(const arrow::Array& array) {
       });
     case arrow::Type::INT64:
       return MakeWriter<arrow::Int64Array>(array, [](const auto& numbers, int64_t i, auto* out) {
-        char digits[24];
-        out->append(digits, std::to_chars(digits, std::end(digits), numbers.Value(i)).ptr);
+        AppendJsonInteger(numbers.Value(i), out);
       });
     case arrow::Type::DOUBLE:
       return MakeWriter<arrow::DoubleArray>(array, [](const auto& numbers, int64_t i, auto* out) {
@@ -160,40 +155,6 @@ std::shared_ptr<arrow::RecordBatch> WithoutTypedValues(
   }
   if (!is_other) return rows;
   return arrow::RecordBatch::Make(rows->schema(), rows->num_rows(), std::move(columns));
-}
-
-void AppendFloatRepr(double number, std::string* out) {
-  char text[32];
-  const char* const end =
-      std::to_chars(text, std::end(text), number, std::chars_format::scientific).ptr;
-  // [-]d[.ddd]e±dd
-  const char* digits = text;
-  if (*digits == '-') out->push_back(*digits++);
-  const char* const e = std::find(digits, end, 'e');
-  int exponent = 0;
-  std::from_chars(e + (e[1] == '+' ? 2 : 1), end, exponent);
-  if (exponent < -4 || exponent >= 16) {
-    out->append(digits, end);
-    return;
-  }
-  const char* const rest = std::min(digits + 2, e);  // behind the point
-  const int more = static_cast<int>(e - rest);
-  if (exponent < 0) {
-    *out += "0.";
-    out->append(-exponent - 1, '0');
-    out->push_back(*digits);
-    out->append(rest, e);
-    return;
-  }
-  out->push_back(*digits);
-  out->append(rest, std::min(more, exponent));
-  out->append(std::max(exponent - more, 0), '0');
-  out->push_back('.');
-  if (more > exponent) {
-    out->append(rest + exponent, e);
-  } else {
-    out->push_back('0');
-  }
 }
 
 }  // namespace easydata::json

@@ -3,17 +3,16 @@
 #include <arrow/type_fwd.h>
 
 #include <memory>
-#include <string>
 
 #include "easydata/base/status.h"
 
 namespace easydata::json {
 
-/// JSON text that was written from columns of Arrow keeps them, so that who knows Arrow need not
-/// parse it.
+/// JSON text that was written from Arrow arrays keeps them, so that a reader that knows Arrow need
+/// not parse it.
 ///
-/// They hang on the memory of the text: a slice of the text has the same slice of them, and
-/// whatever copies or changes the text has none.
+/// The buffer of the text owns the arrays: a slice of the text has the same slice of the values,
+/// and whatever copies or changes the text has none.
 
 /// Writes each value as JSON text, as Python's json.dumps does without spaces and without escapes
 /// of what is not ASCII: structs as objects, int64, double (finite), bool and utf8, no nulls.
@@ -24,12 +23,8 @@ Result<std::shared_ptr<arrow::StringArray>> WriteTypedText(
 /// where the text is all there is.
 std::shared_ptr<arrow::Array> TypedValuesOf(const arrow::StringArray& texts);
 
-/// The same rows, whose JSON text has no values: for who keeps rows for long.
+/// The same rows without these values, for caches, which count the bytes of the text alone.
 std::shared_ptr<arrow::RecordBatch> WithoutTypedValues(
     const std::shared_ptr<arrow::RecordBatch>& rows);
-
-/// Appends a finite number as Python's repr() has it: the fewest digits that read back as the
-/// number.
-void AppendFloatRepr(double number, std::string* out);
 
 }  // namespace easydata::json

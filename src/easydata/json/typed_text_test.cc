@@ -10,6 +10,8 @@
 
 #include <cstdlib>
 
+#include "easydata/json/json_text.h"
+
 namespace easydata::json {
 namespace {
 

@@ -109,9 +109,9 @@ class DropAndDouble : public PiecewiseOp {
     return out;
   }
   int64_t pieces_at_once() const override { return 2; }
-  std::vector<Result<Batch>> ApplyEach(std::vector<Batch> pieces) const override {
+  std::vector<Result<Batch>> ApplyEach(std::span<const Batch> pieces) const override {
     std::vector<Result<Batch>> out;
-    for (Batch& piece : pieces) out.push_back(Apply(std::move(piece)));
+    for (const Batch& piece : pieces) out.push_back(Apply(piece));
     return out;
   }
 };

@@ -174,10 +174,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& r
 Result<Batch> ConcatenateBatches(const std::vector<Batch>& batches) {
   if (batches.empty()) return Status::Invalid("there is no batch to join");
   if (batches.size() == 1) return batches[0];
-  std::vector<std::shared_ptr<arrow::RecordBatch>> rows;
-  rows.reserve(batches.size());
-  for (const Batch& batch : batches) rows.push_back(batch.rows);
-  const std::vector<JoinedRows> joined = JoinSlices(rows);
+  const std::vector<JoinedRows> joined = JoinRows(batches);
   Batch out = ConcatenateFacts(batches);
   if (joined.size() == 1) {
     out.rows = joined[0].rows;
@@ -186,13 +183,13 @@ Result<Batch> ConcatenateBatches(const std::vector<Batch>& batches) {
   int64_t num_rows = 0;
   for (const JoinedRows& part : joined) num_rows += part.rows->num_rows();
   arrow::ArrayVector columns;
-  for (int i = 0; i < rows[0]->num_columns(); ++i) {
+  for (int i = 0; i < joined[0].rows->num_columns(); ++i) {
     arrow::ArrayVector parts;
     for (const JoinedRows& part : joined) parts.push_back(part.rows->column(i));
     ARROW_ASSIGN_OR_RAISE(auto column, arrow::Concatenate(parts));
     columns.push_back(std::move(column));
   }
-  out.rows = arrow::RecordBatch::Make(rows[0]->schema(), num_rows, std::move(columns));
+  out.rows = arrow::RecordBatch::Make(joined[0].rows->schema(), num_rows, std::move(columns));
   return out;
 }
 

@@ -19,7 +19,7 @@ class ForwardingStage : public Stage {
   explicit ForwardingStage(std::unique_ptr<Stage> upstream) : upstream_(std::move(upstream)) {}
 
   Result<std::optional<Batch>> Next() override { return upstream_->Next(); }
-  int64_t num_ready() const override { return upstream_->num_ready(); }
+  bool is_ready() const override { return upstream_->is_ready(); }
   Cursor Save() const override { return upstream_->Save(); }
   Status Restore(const nlohmann::json& cursor) override { return upstream_->Restore(cursor); }
   Result<std::optional<int64_t>> NumRows() override { return upstream_->NumRows(); }

@@ -78,15 +78,12 @@ Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,
   return out;
 }
 
-Result<std::vector<Batch>> KeepRowsOfEach(const std::vector<Batch>& batches,
+Result<std::vector<Batch>> KeepRowsOfEach(std::span<const Batch> batches,
                                           const std::vector<std::vector<int64_t>>& keep,
                                           const std::string& reason) {
-  std::vector<std::shared_ptr<arrow::RecordBatch>> rows;
-  rows.reserve(batches.size());
-  for (const Batch& batch : batches) rows.push_back(batch.rows);
   std::vector<Batch> out;
   out.reserve(batches.size());
-  for (const JoinedRows& joined : JoinSlices(rows)) {
+  for (const JoinedRows& joined : JoinRows(batches)) {
     const size_t first = out.size();
     std::vector<int64_t> kept;
     int64_t begin = 0;

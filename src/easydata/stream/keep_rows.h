@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,
 
 /// The same of several batches, each with its own list of rows: those that are slices of one are
 /// copied together, and come out as slices again.
-Result<std::vector<Batch>> KeepRowsOfEach(const std::vector<Batch>& batches,
+Result<std::vector<Batch>> KeepRowsOfEach(std::span<const Batch> batches,
                                           const std::vector<std::vector<int64_t>>& keep,
                                           const std::string& reason);
 

@@ -111,9 +111,9 @@ class MapStage : public Stage {
     }
   }
 
-  int64_t num_ready() const override {
-    // Those that are without rows are passed over where some of them are to be skipped.
-    return skip_ > 0 ? 0 : static_cast<int64_t>(done_.size());
+  bool is_ready() const override {
+    // While rows are to be skipped, what is done may be all of them.
+    return skip_ == 0 && !done_.empty();
   }
 
   Cursor Save() const override {
@@ -223,7 +223,7 @@ class MapStage : public Stage {
         if (!there) break;
       }
       pieces -= PullPieces(op, pieces, &task);
-    } while (pieces > 0 && (pulled_.has_value() || upstream_->num_ready() > 0));
+    } while (pieces > 0 && (pulled_.has_value() || upstream_->is_ready()));
     if (task.parts.empty()) return std::nullopt;
     return task;
   }

@@ -91,13 +91,13 @@ class EvenNumbersInPieces : public PiecewiseOp {
   bool joins_parts() const override { return joins_parts_; }
   int64_t pieces_at_once() const override { return 1 + asked_++ % 4; }
   Result<Batch> Apply(Batch batch) const override { return numbers_.Apply(std::move(batch)); }
-  std::vector<Result<Batch>> ApplyEach(std::vector<Batch> pieces) const override {
+  std::vector<Result<Batch>> ApplyEach(std::span<const Batch> pieces) const override {
     std::vector<Result<Batch>> out;
     ++calls;
-    for (Batch& piece : pieces) {
+    for (const Batch& piece : pieces) {
       most_rows = std::max<int64_t>(most_rows, piece.num_rows());
       rows += piece.num_rows();
-      out.push_back(Apply(std::move(piece)));
+      out.push_back(Apply(piece));
       if (!out.back().ok()) break;
     }
     return out;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "easydata/stream/batch_op.h"
@@ -29,7 +30,7 @@ class PiecewiseOp : public BatchOp {
 
   /// Processes pieces that follow each other, each as Apply() does, up to the first that fails,
   /// whose error is the last result.
-  virtual std::vector<Result<Batch>> ApplyEach(std::vector<Batch> pieces) const = 0;
+  virtual std::vector<Result<Batch>> ApplyEach(std::span<const Batch> pieces) const = 0;
 };
 
 /// The end of the piece of a batch that begins at row `begin`.

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 namespace easydata {
@@ -50,28 +49,23 @@ std::shared_ptr<arrow::RecordBatch> Lengthened(const arrow::RecordBatch& first, 
 
 }  // namespace
 
-std::vector<JoinedRows> JoinSlices(
-    const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches) {
+std::vector<JoinedRows> JoinRows(std::span<const Batch> batches) {
   std::vector<JoinedRows> out;
   for (size_t begin = 0; begin < batches.size();) {
+    const auto& first = batches[begin].rows;
     size_t end = begin + 1;
-    int64_t num_rows = batches[begin]->num_rows();
-    while (end < batches.size() && Follows(*batches[end - 1], *batches[end])) {
-      num_rows += batches[end++]->num_rows();
+    int64_t num_rows = first->num_rows();
+    while (end < batches.size() && Follows(*batches[end - 1].rows, *batches[end].rows)) {
+      num_rows += batches[end++].rows->num_rows();
     }
-    out.push_back(
-        {end == begin + 1 ? batches[begin] : Lengthened(*batches[begin], num_rows), end - begin});
+    out.push_back({end == begin + 1 ? first : Lengthened(*first, num_rows), end - begin});
     begin = end;
   }
   return out;
 }
 
 std::vector<Batch> JoinSlices(std::vector<Batch> batches) {
-  if (batches.size() <= 1) return batches;
-  std::vector<std::shared_ptr<arrow::RecordBatch>> rows;
-  rows.reserve(batches.size());
-  for (const Batch& batch : batches) rows.push_back(batch.rows);
-  const std::vector<JoinedRows> joined = JoinSlices(rows);
+  const std::vector<JoinedRows> joined = JoinRows(batches);
   if (joined.size() == batches.size()) return batches;
   std::vector<Batch> out;
   size_t begin = 0;

@@ -4,14 +4,15 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "easydata/stream/batch.h"
 
 namespace easydata {
 
-/// Batches that are slices of one, following each other, joined again without copying a byte: what
-/// works on many rows at once need not know how small the pieces are that a stage hands on.
+/// Stages hand on small batches that are slices of one. What works on many rows at once joins them
+/// again, without a copy.
 
 /// Rows of several batches, joined where they follow each other in memory.
 struct JoinedRows {
@@ -19,10 +20,10 @@ struct JoinedRows {
   size_t num_batches = 0;  // that they are the rows of
 };
 
-/// Joins what can be joined of `batches`, none of them ungathered, in order.
-std::vector<JoinedRows> JoinSlices(const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches);
+/// Joins the rows of `batches`, none of them ungathered, where they are slices of one.
+std::vector<JoinedRows> JoinRows(std::span<const Batch> batches);
 
-/// The same with addresses, spans and drop counts, as ConcatenateBatches() joins them.
+/// Joins such batches with addresses, spans and drop counts, as ConcatenateBatches() does.
 std::vector<Batch> JoinSlices(std::vector<Batch> batches);
 
 }  // namespace easydata

@@ -65,7 +65,7 @@ struct StageStats {
 /// ahead does not exist yet. The output is a function of (config, data) alone, never of threads,
 /// buffers or time.
 ///
-/// Next(), num_ready(), Save() and Restore() are for one thread at a time; Cancel() may be called
+/// Next(), is_ready(), Save() and Restore() are for one thread at a time; Cancel() may be called
 /// from any.
 class Stage {
  public:
@@ -75,8 +75,8 @@ class Stage {
   /// empty, which is not the end. After an error every call returns the same error.
   virtual Result<std::optional<Batch>> Next() = 0;
 
-  /// Batches that the next calls of Next() return at once. More than is said may be there.
-  virtual int64_t num_ready() const { return 0; }
+  /// Whether Next() has a batch that it returns without a wait, as far as the stage can tell.
+  virtual bool is_ready() const { return false; }
 
   /// Where the stream goes on after the batch that Next() returned last (or its start). No I/O,
   /// O(sources).
