@@ -17,7 +17,7 @@ class PlainColumn {
   ~PlainColumn();
   PlainColumn(PlainColumn&&) noexcept;
 
-  /// Whether `value` is such a value, of the kind of those before; it is kept up to Append().
+  /// Whether `value` is plain and of the same kind as those before. It has to live until Append().
   bool Look(PyObject* value);
   /// Adds the value that was looked at last.
   Status Append();

@@ -26,8 +26,8 @@ void CountDropped(Batch* out, const Batch& batch, const std::vector<int64_t>& lo
 Result<Batch> KeepRows(const Batch& batch, const std::vector<int64_t>& keep,
                        const std::string& reason);
 
-/// The same of several batches, each with its own list of rows: those that are slices of one are
-/// copied together, and come out as slices again.
+/// Does the same for several batches, each with its own list of rows. Batches that are slices of
+/// one are copied together, and the results are slices, too.
 Result<std::vector<Batch>> KeepRowsOfEach(std::span<const Batch> batches,
                                           const std::vector<std::vector<int64_t>>& keep,
                                           const std::string& reason);

@@ -37,8 +37,8 @@ Cursor InsideBatch(Cursor before, int64_t row) {
   });
 }
 
-/// A position of the upstream as one of a stage itself. Where the upstream says it as such a stage
-/// does, it is wrapped, or the stage would take what is the upstream's for its own.
+/// A position between two batches of the upstream. One that has this stage's own keys, as that of
+/// another MapStage may, is wrapped, so that Restore() does not take them for its own.
 Cursor Between(Cursor upstream) {
   return Cursor::Of([upstream = std::move(upstream)] {
     nlohmann::json cursor = upstream.ToJson();
@@ -327,7 +327,7 @@ class MapStage : public Stage {
   Cursor before_;                // the position before it
   Cursor after_;                 // the position after it
   int64_t pass_over_ = 0;        // rows of the upstream to leave out: worked on before a restore
-  Status pull_error_;            // comes out after what was pulled before it
+  Status pull_error_;            // returned after the task that was pulled before it
 
   // What was handed out.
   std::deque<Done> done_;  // what comes next
